@@ -44,7 +44,6 @@ mod status;
 mod target;
 mod watch;
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -208,12 +207,8 @@ fn management_listener(address: SocketAddr) -> Result<std::net::TcpListener> {
 
 /// Prints the address of the management port to standard output, and logs it.
 fn announce(management: SocketAddr) {
-    // On a thread of its own, as the line of `stratusd serve`: nobody may read it.
-    let line = format!("balancing, health and metrics on http://{management}\n");
-    std::thread::spawn(move || {
-        let mut output = io::stdout();
-        let _ = output.write_all(line.as_bytes());
-        let _ = output.flush();
-    });
+    crate::announce::announce(format!(
+        "balancing, health and metrics on http://{management}\n"
+    ));
     tracing::info!(%management, "balancing");
 }

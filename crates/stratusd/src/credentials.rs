@@ -3,13 +3,15 @@
 
 mod known;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::ProjectId;
 use subtle::ConstantTimeEq;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
+use crate::shares::{Most, Part, Shares, Wanted};
+use crate::site::Site;
 use crate::storage::{Owner, StorageError};
 use known::{Knowledge, Known};
 
@@ -23,8 +25,8 @@ const NO_HASH: Hash = [0; 32];
 const CAPACITY: usize = 40_000;
 /// The maximum number of lookups at a time of credentials that were never found before.
 const NEWCOMERS: usize = 4;
-/// The maximum number of requests that wait for the lookup of a credential which was never found
-/// before.
+/// The maximum number of requests from one site that wait for the lookup of a credential which was never
+/// found before. Each is a request in progress on a connection, of which the listener has a limit.
 const MOST_WAITING: usize = 256;
 
 /// A credential as it is stored.
@@ -48,7 +50,7 @@ pub(crate) struct Lookups<S> {
 /// Why a credential cannot be looked up.
 #[derive(Debug)]
 pub(crate) enum Unchecked {
-    /// Too many credentials that were never found before wait for their lookup.
+    /// Too many credentials that were never found before wait for their lookup, from the same site.
     Busy,
     Storage(StorageError),
 }
@@ -69,8 +71,8 @@ impl<S: Stored> Lookups<S> {
         }
     }
 
-    /// Looks up the credential that has a hash; `None` if there is none. `read` reads it from the
-    /// store, in the turn of an owner, and may return another one.
+    /// Looks up the credential that has a hash; `None` if there is none. `site` is where its caller is, if
+    /// that is known. `read` reads it from the store, in the turn of an owner, and may return another one.
     ///
     /// What is done, and so the time, does not depend on what is stored: a credential that is not
     /// cached is read, and a hash is compared.
@@ -81,6 +83,7 @@ impl<S: Stored> Lookups<S> {
     pub(crate) async fn lookup<R>(
         &self,
         hash: Hash,
+        site: Option<Site>,
         read: impl FnOnce(Owner) -> R,
     ) -> Result<Option<S>, Unchecked>
     where
@@ -90,7 +93,7 @@ impl<S: Stored> Lookups<S> {
             Knowledge::Fresh(found) => return Ok(Some(found)),
             Knowledge::Stale(project) => (Owner::Project(project), None),
             Knowledge::None => {
-                let turn = self.newcomers.wait().await.ok_or(Unchecked::Busy)?;
+                let turn = self.newcomers.wait(site).await.ok_or(Unchecked::Busy)?;
                 (Owner::Unknown, Some(turn))
             }
         };
@@ -138,32 +141,40 @@ impl<S: Stored> Lookups<S> {
 }
 
 /// The lookups of credentials that were never found before. Anybody can invent credentials, so these
-/// must not take the connections of requests whose credentials are known.
+/// must not take the connections of requests whose credentials are known. Each site has a line of its own,
+/// and all lines are served in turn.
 #[derive(Debug)]
 struct Newcomers {
-    lookups: Semaphore,
-    waiting: Semaphore,
+    lookups: Arc<Shares<Option<Site>>>,
 }
 
 impl Newcomers {
     fn new() -> Self {
+        let most = Most {
+            all: NEWCOMERS,
+            each: NEWCOMERS,
+            leaves_as_much: false,
+        };
         Self {
-            lookups: Semaphore::new(NEWCOMERS),
-            waiting: Semaphore::new(MOST_WAITING),
+            lookups: Arc::new(Shares::new(most)),
         }
     }
 
-    /// Waits until a credential may be looked up. Returns `None` if too many wait already.
-    async fn wait(&self) -> Option<SemaphorePermit<'_>> {
-        let _place = self.waiting.try_acquire().ok()?;
-        // It is never closed, so this does not fail.
-        self.lookups.acquire().await.ok()
+    /// Waits until a credential from a site may be looked up. Returns `None` if too many from there wait
+    /// already.
+    async fn wait(&self, site: Option<Site>) -> Option<Part<Option<Site>>> {
+        let one = Wanted {
+            amount: 1,
+            beside: 0,
+        };
+        self.lookups.wait_behind(&site, one, MOST_WAITING).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::pending;
+    use std::net::IpAddr;
 
     use futures_util::FutureExt;
 
@@ -202,12 +213,12 @@ mod tests {
         let lookups = Lookups::new(LIFETIME);
         let known = credential(QUIET, 0);
         let read = |_| std::future::ready(Ok(Some(known.clone())));
-        let found = lookups.lookup(known.hash, read).await;
+        let found = lookups.lookup(known.hash, None, read).await;
         assert_eq!(found.expect("there is room"), Some(known.clone()));
         let mut invented: Vec<_> = (1..1000)
             .map(|number| {
                 let hash = credential(HOSTILE, number).hash;
-                Box::pin(lookups.lookup(hash, |_| pending()))
+                Box::pin(lookups.lookup(hash, None, |_| pending()))
             })
             .collect();
         let refused = invented
@@ -218,7 +229,7 @@ mod tests {
         // After its lifetime it is read again, and at once.
         for _ in 0..2 {
             tokio::time::advance(LIFETIME).await;
-            let found = lookups.lookup(known.hash, read).now_or_never();
+            let found = lookups.lookup(known.hash, None, read).now_or_never();
             let found = found.expect("it waits for nothing");
             assert_eq!(found.expect("it is known"), Some(known.clone()));
         }
@@ -229,27 +240,36 @@ mod tests {
             let gone = gone.now_or_never().expect("it waits for nothing");
             assert_eq!(gone.expect("the store responds"), None);
         }
-        let busy = lookups.lookup(known.hash, read).now_or_never();
+        let busy = lookups.lookup(known.hash, None, read).now_or_never();
         assert!(matches!(busy, Some(Err(Unchecked::Busy))));
     }
 
     #[test]
-    fn few_newcomers_are_looked_up_and_not_many_wait() {
+    fn few_newcomers_are_looked_up_and_not_many_of_a_site_wait() {
+        let site = |last: u8| Some(Site::from(IpAddr::from([192, 0, 2, last])));
+        let (hostile, quiet) = (site(1), site(2));
         let newcomers = Newcomers::new();
         let mut looked_up: Vec<_> = (0..NEWCOMERS)
-            .map(|_| newcomers.wait().now_or_never().flatten().expect("a turn"))
+            .map(|_| {
+                let turn = newcomers.wait(hostile).now_or_never();
+                turn.flatten().expect("a turn")
+            })
             .collect();
         let mut waiting: Vec<_> = (0..MOST_WAITING)
-            .map(|_| Box::pin(newcomers.wait()))
+            .map(|_| Box::pin(newcomers.wait(hostile)))
             .collect();
         for wait in &mut waiting {
             assert!(wait.as_mut().now_or_never().is_none());
         }
-        let refused = newcomers.wait().now_or_never();
+        let refused = newcomers.wait(hostile).now_or_never();
         assert!(refused.is_some_and(|refused| refused.is_none()));
-        looked_up.pop();
+        // Another site waits for one of these, and not for all.
+        let mut other = Box::pin(newcomers.wait(quiet));
+        assert!(other.as_mut().now_or_never().is_none());
+        looked_up.truncate(NEWCOMERS - 2);
         assert!(waiting[0].as_mut().now_or_never().flatten().is_some());
-        // Its place is free again.
-        assert!(newcomers.wait().now_or_never().is_none());
+        assert!(other.as_mut().now_or_never().flatten().is_some());
+        // The place in the line is free again.
+        assert!(newcomers.wait(hostile).now_or_never().is_none());
     }
 }

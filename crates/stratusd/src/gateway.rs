@@ -118,7 +118,7 @@ impl Gateway {
         if exchange.route == Route::Unknown {
             return Err(GatewayError::NotFound);
         }
-        let key = self.keys.check(&exchange.parts.headers).await?;
+        let key = self.keys.check(&exchange.parts).await?;
         let key = &*exchange.key.insert(key);
         let (Route::Forward(rest), Some(upstream)) = (&exchange.route, &self.upstream) else {
             self.limits.ensure_rate(key)?;

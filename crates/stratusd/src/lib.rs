@@ -10,6 +10,7 @@
 //! own, which forwards the connections of load balancers, and [`network`] another, which makes virtual machines
 //! and private subnets of network namespaces.
 
+mod announce;
 pub mod api;
 pub mod balance;
 mod cache;
@@ -32,6 +33,7 @@ pub mod serve;
 mod server_certificate;
 pub mod settings;
 mod shares;
+mod site;
 pub mod storage;
 pub mod sweep;
 #[cfg(feature = "traces")]

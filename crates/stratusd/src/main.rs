@@ -44,8 +44,8 @@ fn main() -> ExitCode {
 fn report(error: &anyhow::Error) {
     let line = format!("error: {error:#}\n");
     let (written, end) = mpsc::channel();
-    thread::spawn(move || {
-        // Nothing is left to do if standard error is closed too.
+    // Nothing is left to do if standard error is closed too, or there can be no thread.
+    let _ = thread::Builder::new().spawn(move || {
         let _ = io::stderr().write_all(line.as_bytes());
         let _ = written.send(());
     });

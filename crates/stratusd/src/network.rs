@@ -26,7 +26,6 @@ mod space;
 mod status;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -212,13 +211,9 @@ fn management_listener(address: SocketAddr) -> Result<std::net::TcpListener> {
 
 /// Prints the address of the management port to standard output, and logs it.
 fn announce(management: SocketAddr) {
-    // On a thread of its own, as the line of `stratusd serve`: nobody may read it.
-    let line = format!("making networks, health and metrics on http://{management}\n");
-    thread::spawn(move || {
-        let mut output = io::stdout();
-        let _ = output.write_all(line.as_bytes());
-        let _ = output.flush();
-    });
+    crate::announce::announce(format!(
+        "making networks, health and metrics on http://{management}\n"
+    ));
     tracing::info!(%management, "making networks");
 }
 

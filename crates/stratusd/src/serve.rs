@@ -2,7 +2,7 @@
 
 pub(crate) mod accept;
 mod budget;
-mod connections;
+pub(crate) mod connections;
 pub(crate) mod listen;
 mod long_work;
 pub(crate) mod management;
@@ -37,13 +37,13 @@ use crate::reconcile::{ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ListenerSettings, ServeSettings, ServiceSettings, Switch};
 use crate::storage::{DatabaseLocation, SILENCE, Store, StoreConfig, WAIT, claim};
-use crate::sweep;
+use crate::sweep::{self, Trail};
 use crate::traces::{self, SpanCounts};
 use crate::world::World;
 
 use accept::raise_open_files;
 use budget::Budget;
-use connections::Limited;
+use connections::Connections;
 use listen::Listeners;
 use long_work::{LongThreads, LongWork};
 use management::{Health, Management};
@@ -123,10 +123,11 @@ pub async fn run(
         health.accept_failures(),
     )?;
     let world = World::real();
+    let (work, long_threads) = long_work()?;
     // Opening may wait for the migrations of another replica, and a signal to stop must not wait
     // for those.
     let (store, authority) = tokio::select! {
-        opened = open(database, settings, &sealer, &world) => opened?,
+        opened = open((database, settings), &sealer, &world, &long_threads) => opened?,
         () = stop.cancelled() => {
             tracing::info!("stopped before the database was open");
             return Ok(());
@@ -143,9 +144,9 @@ pub async fn run(
         postgres_offers: provisioner.offers(),
         idempotency_keys: settings.idempotency_keys.get(),
     };
-    let (router, long_threads) = router((settings, listener), &store, &context, &metrics)?;
-    let retention = settings.audit_retention.get();
-    let sweeping = sweep::run(store.clone(), world.clone(), retention, stop.clone());
+    let limits = (settings, listener);
+    let router = router(limits, &store, &context, (work, &long_threads), &metrics);
+    let sweeping = sweep::run(store.clone(), world.clone(), trail(settings), stop.clone());
     let sweeping = tokio::spawn(sweeping);
     let reconciling = Reconciling {
         store: store.clone(),
@@ -158,17 +159,17 @@ pub async fn run(
     let reconciling = provisioner.start(reconciling, &stop);
     let files = gateway.as_ref().map_or(0, GatewayConfig::files);
     let connections = raise_open_files(listener.max_connections.get(), files);
-    let limited = Limited::new(connections, metrics.connections());
+    let connections = Connections::new(connections, metrics.connections());
     let start = || {
         let tls = tls.as_ref();
-        let api = Serving::start(listener, listeners.api, router, tls, limited, &health)?;
+        let api = Serving::start(listener, listeners.api, router, tls, connections, &health)?;
         let Some((config, socket)) = gateway.zip(listeners.gateway) else {
             return Ok((api, None));
         };
         let connections = gateway_settings.gateway_max_connections.get();
-        let limited = Limited::new(connections, config.counts().connections());
+        let connections = Connections::new(connections, config.counts().connections());
         let router = Gateway::new(config, store.clone(), world).router();
-        let gateway = Serving::start(listener, socket, router, tls, limited, &health)?;
+        let gateway = Serving::start(listener, socket, router, tls, connections, &health)?;
         Ok((api, Some(gateway)))
     };
     let served = match start() {
@@ -201,6 +202,22 @@ pub async fn run(
     served
 }
 
+/// Returns what limits long work, and the threads that it runs on.
+fn long_work() -> Result<(LongWork, LongThreads)> {
+    let work = LongWork::new(available_parallelism().map_or(1, NonZeroUsize::get));
+    let threads = work.start_threads();
+    let threads = threads.context("failed to start the threads of long work")?;
+    Ok((work, threads))
+}
+
+/// Returns what the audit trail keeps.
+fn trail(settings: &ServiceSettings) -> Trail {
+    Trail {
+        retention: settings.audit_retention.get(),
+        entries: settings.audit_entries.get(),
+    }
+}
+
 /// Claims a database that one process alone may use, and returns whether it is such a one.
 fn claimed(database: &DatabaseLocation) -> Result<bool> {
     match database {
@@ -214,10 +231,10 @@ fn claimed(database: &DatabaseLocation) -> Result<bool> {
 
 /// Opens the database, and loads or creates the certificate authority in it.
 async fn open(
-    database: DatabaseLocation,
-    settings: &ServiceSettings,
+    (database, settings): (DatabaseLocation, &ServiceSettings),
     sealer: &Sealer,
     world: &World,
+    long_threads: &LongThreads,
 ) -> Result<(Store, Authority)> {
     let config = StoreConfig {
         database,
@@ -227,7 +244,7 @@ async fn open(
         lock_wait: LOCK_WAIT,
         world: world.clone(),
     };
-    let store = Store::open(&config)
+    let store = Store::open_with_long_pages(&config, long_threads.handle())
         .await
         .context("failed to open the database")?;
     let authority = Authority::load_or_create(&store, sealer, world).await?;
@@ -256,8 +273,9 @@ fn router(
     (settings, listener): (&ServiceSettings, &ListenerSettings),
     store: &Store,
     context: &operations::Context,
+    (work, threads): (LongWork, &LongThreads),
     metrics: &Arc<Metrics>,
-) -> Result<(Router, LongThreads)> {
+) -> Router {
     let limit = settings.rate_limit.map(|per_second| RateLimit {
         per_second: per_second.get(),
         burst: settings.rate_burst.unwrap_or(per_second).get(),
@@ -276,10 +294,6 @@ fn router(
     if settings.otlp_endpoint.is_some() {
         config = config.traces(traces::join);
     }
-    let work = LongWork::new(available_parallelism().map_or(1, NonZeroUsize::get));
-    let threads = work
-        .start_threads()
-        .context("failed to start the threads of long work")?;
     let budget = Arc::new(Budget::new(
         settings.body_budget.get(),
         work,
@@ -291,7 +305,7 @@ fn router(
         Box::pin(async move { budget.handle(request, next).await })
     });
     let router = threads.layer(api::router(store, context, limit, config));
-    Ok((Requests::new(Arc::clone(metrics)).layer(router), threads))
+    Requests::new(Arc::clone(metrics)).layer(router)
 }
 
 fn reconciler_config(

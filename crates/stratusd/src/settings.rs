@@ -147,6 +147,8 @@ settings! {
     idempotency_keys("STRATUS_IDEMPOTENCY_KEYS", "COUNT"): number::Keys = "10000";
     /// How long an entry of the audit trail is kept, at least an hour.
     audit_retention("STRATUS_AUDIT_RETENTION", "DURATION"): Lifetime = "90d";
+    /// How many entries of a project the audit trail keeps. The oldest of more are deleted.
+    audit_entries("STRATUS_AUDIT_ENTRIES", "COUNT"): number::Entries = "1000000";
     /// How long a worker keeps a database for itself without renewing its lease.
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often to check the state of a running database.
@@ -160,8 +162,10 @@ settings! {
     tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): text::FilePath;
     /// The private key of the certificate in PEM.
     tls_key("STRATUS_TLS_KEY", "FILE"): text::FilePath;
-    /// The maximum number of open connections. Further connections are closed at once.
+    /// The maximum number of open connections. A new one takes the place of one that waits for its caller.
     max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
+    /// Whether callers may use HTTP/2: `on` or `off`. Turn it off behind a proxy that sends requests of several tenants on one connection.
+    http2("STRATUS_HTTP2", "SWITCH"): text::Switch = "on";
     /// How long the headers of a request may take to arrive.
     header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration<100> = "10s";
     /// How long the body of a request may take to arrive.

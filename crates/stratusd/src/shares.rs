@@ -234,6 +234,10 @@ impl<K: Eq + Hash + Clone> State<K> {
 
     /// Takes out the next one that may take what it wants.
     fn pop(&mut self) -> Option<(K, Waiting<K>)> {
+        // Nothing is free, and there may be many lines.
+        if self.used >= self.most.all {
+            return None;
+        }
         let mut at = 0;
         while let Some(owner) = self.turns.get(at) {
             let first = self.lines.get(owner).and_then(BTreeMap::first_key_value);

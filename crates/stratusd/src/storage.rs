@@ -25,6 +25,7 @@ mod reader;
 mod record;
 mod sqlite;
 mod statement;
+mod written;
 
 pub mod audit;
 pub mod balanced;
@@ -53,10 +54,11 @@ pub mod vm;
 
 use std::convert::Infallible;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::ProjectId;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -72,6 +74,7 @@ pub use postgresql::{Address, AddressError};
 pub use read_only::ReadOnlyStore;
 pub use reader::Reader;
 pub use sqlite::{Moment, Stepped, Watch, claim};
+use written::Written;
 
 use crate::world::World;
 
@@ -87,8 +90,7 @@ const PROBE: usize = 64 << 10;
 #[derive(Clone)]
 pub struct Store {
     backend: Arc<dyn Backend>,
-    /// When a change that had written was last committed.
-    committed: Arc<Mutex<Option<Instant>>>,
+    written: Arc<Written>,
     world: World,
     is_postgres: bool,
 }
@@ -105,16 +107,38 @@ impl Store {
     /// # Errors
     ///
     /// If the database cannot be reached, or a newer program has migrated it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
+        Self::open_with_long_pages(config, &Handle::current()).await
+    }
+
+    /// Opens the database as [`Store::open`] does. The connections by which long pages are read from
+    /// PostgreSQL run in the runtime that also makes these pages: a page comes in many pieces, and each would
+    /// wake a thread of another runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`].
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    pub async fn open_with_long_pages(
+        config: &StoreConfig,
+        long: &Handle,
+    ) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             DatabaseLocation::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file).await?),
             DatabaseLocation::Postgres(url) => {
-                Arc::new(postgresql::Postgres::open(url, config).await?)
+                Arc::new(postgresql::Postgres::open(url, config, long).await?)
             }
         };
         Ok(Self {
             backend,
-            committed: Arc::default(),
+            written: Arc::default(),
             world: config.world.clone(),
             is_postgres: matches!(config.database, DatabaseLocation::Postgres(_)),
         })
@@ -136,7 +160,7 @@ impl Store {
         let (sqlite, writer) = sqlite::Sqlite::open_stepped(file, watch).await?;
         let store = Self {
             backend: Arc::new(sqlite),
-            committed: Arc::default(),
+            written: Arc::default(),
             world,
             is_postgres: false,
         };
@@ -226,7 +250,7 @@ impl Store {
         let offer = Offer::new(change);
         let (sender, mut receiver) = oneshot::channel();
         let until = Instant::now() + WAIT;
-        let job = Pending::new(offer.clone(), sender, project, until);
+        let job = Pending::new(offer.clone(), sender, (project, until), &self.written);
         self.backend.submit(Box::new(job));
         // Dropped with this future: a caller that goes away withdraws a change that no worker has
         // claimed.
@@ -242,14 +266,19 @@ impl Store {
         let Ok(ended) = ended else {
             return Err(StorageError::Closed.into());
         };
-        // A commit that writes nothing does not show that the disk, or the server, takes writes.
-        if ended.has_written {
-            *self
-                .committed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-        }
-        ended.result
+        ended
+    }
+
+    /// Returns the projects that have made at least a number of changes in this process since each of them
+    /// was last told to [`rest`](Self::rest).
+    #[must_use]
+    pub fn busy(&self, at_least: u64) -> Vec<ProjectId> {
+        self.written.busy(at_least)
+    }
+
+    /// Counts the changes of a project anew.
+    pub fn rest(&self, project: &ProjectId) {
+        self.written.rest(project);
     }
 
     /// Checks that changes can be committed: one has been within two seconds, or else a small one is.
@@ -258,11 +287,8 @@ impl Store {
     ///
     /// If that change fails.
     pub async fn ensure_writable(&self) -> Result<(), StorageError> {
-        let committed = *self
-            .committed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if committed.is_some_and(|committed| committed.elapsed() < FRESH) {
+        let last = self.written.last();
+        if last.is_some_and(|last| last.elapsed() < FRESH) {
             return Ok(());
         }
         let value = self.world.random::<8>().repeat(PROBE / 8);

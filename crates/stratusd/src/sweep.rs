@@ -1,5 +1,7 @@
 //! The sweep: deletes what has expired by the clock of the database, in small transactions.
 
+mod shorten;
+
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use crate::storage::{
     load_balancer_change,
 };
 use crate::world::World;
+pub use shorten::{Counted, shorten};
 
 /// The pause between two sweeps.
 pub const PAUSE: Duration = Duration::from_mins(1);
@@ -32,13 +35,26 @@ pub struct Swept {
     pub changes: usize,
 }
 
+/// What the audit trail keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Trail {
+    /// How long it keeps an entry.
+    pub retention: Duration,
+    /// How many entries it keeps of a project.
+    pub entries: u32,
+}
+
 /// Sweeps until `stop`, for the first time at once. Several replicas may sweep the same database.
-pub async fn run(store: Store, world: World, audit_retention: Duration, stop: CancellationToken) {
+pub async fn run(store: Store, world: World, trail: Trail, stop: CancellationToken) {
+    let mut counted = Counted::All;
     loop {
-        let swept = once(&store, &world, audit_retention);
+        let swept = async {
+            let swept = once(&store, &world, trail.retention).await;
+            shorten(&store, counted, trail.entries).await.and(swept)
+        };
         match stop.run_until_cancelled(swept).await {
             None => return,
-            Some(Ok(_)) => {}
+            Some(Ok(_)) => counted = Counted::Busy,
             Some(Err(error)) => {
                 tracing::warn!(error = %Causes(&error), "failed to sweep; trying again in a minute");
             }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_server::server::RequestHead;
 use api_server::{Security, server};
 use api_types::ProjectId;
 
@@ -60,7 +61,8 @@ impl Gate {
             let now = self.world.now();
             Ok(found.filter(|token| is_valid(token, now)).map(Arc::new))
         };
-        self.tokens.lookup(presented.hash(), read).await
+        let site = RequestHead::current().and_then(|head| head.extensions().get().copied());
+        self.tokens.lookup(presented.hash(), site, read).await
     }
 
     /// Rejects a token that makes too many requests.

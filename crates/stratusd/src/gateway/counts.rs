@@ -20,6 +20,7 @@ use prometheus_client::registry::Registry;
 use super::error::GatewayError;
 use super::key_counts::KeyTable;
 use super::keys::Key;
+use crate::serve::connections::ConnectionCounts;
 
 /// The number of projects that have metrics of their own: the first ones since the start. The
 /// others are counted together.
@@ -51,7 +52,7 @@ pub struct Counts {
     requests: Family<RequestLabels, Counter>,
     refusals: Family<RefusalLabels, Counter>,
     in_progress: Gauge,
-    connections: Gauge,
+    connections: ConnectionCounts,
     times: Histogram,
     /// The projects that have metrics of their own.
     projects: Mutex<HashSet<String>>,
@@ -64,7 +65,7 @@ impl Default for Counts {
             requests: Family::default(),
             refusals: Family::default(),
             in_progress: Gauge::default(),
-            connections: Gauge::default(),
+            connections: ConnectionCounts::default(),
             times: Histogram::new(BUCKETS),
             projects: Mutex::default(),
             keys: KeyTable::default(),
@@ -90,10 +91,13 @@ impl Counts {
             "Requests that are forwarded at the moment",
             self.in_progress.clone(),
         );
-        registry.register(
-            "gateway_connections",
-            "Open connections to the gateway",
-            self.connections.clone(),
+        self.connections.register(
+            registry,
+            [
+                "gateway_connections",
+                "gateway_connections_closed",
+                "gateway_connections_refused",
+            ],
         );
         registry.register(
             "gateway_response_seconds",
@@ -102,8 +106,8 @@ impl Counts {
         );
     }
 
-    /// Returns the gauge of open connections.
-    pub(crate) fn connections(&self) -> Gauge {
+    /// Returns what is counted about connections to the gateway.
+    pub(crate) fn connections(&self) -> ConnectionCounts {
         self.connections.clone()
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use api_types::{InferenceApiKeyId, ProjectId};
+use http::request::Parts;
 use http::{HeaderMap, header};
 
 use super::error::GatewayError;
@@ -62,8 +63,8 @@ impl Keys {
     /// # Errors
     ///
     /// If there is no key, it does not exist, or that cannot be found out.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<Key, GatewayError> {
-        let presented = presented(headers).ok_or(GatewayError::MissingKey)?;
+    pub(super) async fn check(&self, parts: &Parts) -> Result<Key, GatewayError> {
+        let presented = presented(&parts.headers).ok_or(GatewayError::MissingKey)?;
         let is_key =
             presented.len() == LENGTH && presented.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_key {
@@ -72,7 +73,9 @@ impl Keys {
         let hash = hash(presented);
         let found = self
             .lookups
-            .lookup(hash, |owner| self.read(&hash, owner))
+            .lookup(hash, parts.extensions.get().copied(), |owner| {
+                self.read(&hash, owner)
+            })
             .await;
         let found = found.map_err(|unchecked| {
             // Not if too many wait: a log line for each would be one more thing to flood.

@@ -273,7 +273,8 @@ impl Ended {
 /// Reads all that a program prints, on a thread of its own.
 fn read(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<io::Result<Vec<u8>>> {
     let (done, result) = mpsc::channel();
-    thread::spawn(move || {
+    let failed = done.clone();
+    let reading = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let read = from.map_or(Ok(0), |from| {
             from.take(MOST_OUTPUT + 1).read_to_end(&mut bytes)
@@ -286,5 +287,8 @@ fn read(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<io::Result<V
         });
         let _ = done.send(read);
     });
+    if let Err(error) = reading {
+        let _ = failed.send(Err(error));
+    }
     result
 }

@@ -9,13 +9,14 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum_server::accept::NoDelayAcceptor;
 use axum_server::{Handle, Server};
 use http::{StatusCode, header};
-use prometheus_client::metrics::gauge::Gauge;
 
 use super::accept::{AcceptFailures, Accepting, Peer};
-use super::connections::Limited;
+use super::connections::{ConnectionCounts, Connections};
 use super::metrics::Metrics;
+use super::serving::NO_DELAY;
 use super::times::Timed;
 use crate::storage::{self, Owner, Store};
 
@@ -48,10 +49,11 @@ impl Management {
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let listener = Accepting::new(listener, failures)?;
         let server = Server::from_listener(listener)
-            // Probes and collectors do not need HTTP/2, which has limits of its own.
-            .http1_only()
             .handle(handle.clone())
-            .acceptor(acceptor());
+            .acceptor(acceptor())
+            // Probes and collectors do not need HTTP/2, which has limits of its own. After the acceptor, which
+            // allows all versions again.
+            .http1_only();
         tokio::spawn(server.serve(router.into_make_service()));
         Ok(Self { address, handle })
     }
@@ -81,9 +83,10 @@ impl Drop for Management {
 
 /// Returns the acceptor of the management port. Its limits are its own, so that callers of this
 /// port cannot use up the connections of the API.
-fn acceptor() -> Timed<Limited> {
-    // A gauge that is not registered: the metric counts connections to the API only.
-    Timed::new(Limited::new(CONNECTIONS, Gauge::default()), HEAD, IDLE)
+fn acceptor() -> Timed<NoDelayAcceptor> {
+    // Counts that are not registered: the metrics count connections to the API only.
+    let connections = Connections::new(CONNECTIONS, ConnectionCounts::default());
+    Timed::new(NO_DELAY, connections, HEAD, IDLE)
 }
 
 /// The state that decides whether the service is ready for requests. Clones share it.

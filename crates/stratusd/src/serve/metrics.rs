@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http::StatusCode;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
@@ -17,6 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::Telemetry;
+use super::connections::ConnectionCounts;
 use crate::gateway::Counts;
 use crate::log::LogQueue;
 use crate::reconcile::Steps;
@@ -43,7 +43,7 @@ pub(super) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
-    connections: Gauge,
+    connections: ConnectionCounts,
     body_bytes: Gauge,
     body_refusals: Counter,
     gateway: Option<Arc<Counts>>,
@@ -61,7 +61,7 @@ impl Metrics {
         let requests = Family::default();
         let durations: Family<_, _, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(BUCKETS));
-        let connections = Gauge::default();
+        let connections = ConnectionCounts::default();
         let body_bytes = Gauge::default();
         let body_refusals = Counter::default();
         registry.register(
@@ -74,7 +74,10 @@ impl Metrics {
             "Time from a request to its response",
             durations.clone(),
         );
-        registry.register("connections", "Open connections", connections.clone());
+        connections.register(
+            &mut registry,
+            ["connections", "connections_closed", "connections_refused"],
+        );
         registry.register(
             "body_bytes",
             "Bytes of large bodies in progress, beyond the 16 KiB that each request has",
@@ -112,8 +115,8 @@ impl Metrics {
         self.gateway.as_ref().map(|counts| counts.keys_text())
     }
 
-    /// Returns the gauge of open connections to the API.
-    pub(super) fn connections(&self) -> Gauge {
+    /// Returns what is counted about connections to the API.
+    pub(super) fn connections(&self) -> ConnectionCounts {
         self.connections.clone()
     }
 
@@ -129,15 +132,15 @@ impl Metrics {
         self.body_refusals.clone()
     }
 
-    /// Counts a response of an operation, and records the time from its request to the response in
-    /// the histogram of durations.
-    pub(super) fn count(&self, operation: &'static str, status: StatusCode, time: Duration) {
+    /// Counts a request of an operation with the status of its response.
+    pub(super) fn count(&self, operation: &'static str, status: u16) {
         self.requests
-            .get_or_create(&RequestLabels {
-                operation,
-                status: status.as_u16(),
-            })
+            .get_or_create(&RequestLabels { operation, status })
             .inc();
+    }
+
+    /// Records the time from a request of an operation to its response.
+    pub(super) fn record(&self, operation: &'static str, time: Duration) {
         self.durations
             .get_or_create(&DurationLabels { operation })
             .observe(time.as_secs_f64());

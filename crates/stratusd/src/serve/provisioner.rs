@@ -1,6 +1,5 @@
 //! Runs a provisioner as a process of its own, which services on other machines call over HTTP.
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -8,12 +7,11 @@ use anyhow::{Context as _, Result, bail};
 use api_types::{PostgresFlavor, PostgresVersion};
 use axum::Router;
 use axum::routing::get;
-use prometheus_client::metrics::gauge::Gauge;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::raise_open_files;
-use super::connections::Limited;
+use super::connections::{ConnectionCounts, Connections};
 use super::listen::{bind, listen};
 use super::management::{Health, Management, readiness};
 use super::provisioning::{Choice, Chosen};
@@ -104,7 +102,7 @@ pub async fn run(settings: Settings<'_>) -> Result<()> {
         health.accept_failures(),
     )?;
     let connections = raise_open_files(listener.max_connections.get(), 0);
-    let limited = Limited::new(connections, Gauge::default());
+    let limited = Connections::new(connections, ConnectionCounts::default());
     let serving = Serving::start(listener, socket, router, tls.as_ref(), limited, &health)?;
     health.start_alone();
     announce(&serving.url(), management.address());
@@ -191,12 +189,8 @@ fn management_router(health: Health) -> Router {
 
 /// Prints the addresses to standard output, and logs them.
 fn announce(url: &str, management: SocketAddr) {
-    // On a thread of its own, as the line of `stratusd serve`: nobody may read it.
-    let line = format!("provisioning on {url}, health on http://{management}\n");
-    std::thread::spawn(move || {
-        let mut output = io::stdout();
-        let _ = output.write_all(line.as_bytes());
-        let _ = output.flush();
-    });
+    crate::announce::announce(format!(
+        "provisioning on {url}, health on http://{management}\n"
+    ));
     tracing::info!(%url, %management, "provisioning");
 }

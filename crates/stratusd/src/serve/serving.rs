@@ -1,11 +1,12 @@
 //! The servers of the API, of the gateway and of a provisioner: their limits, and how they stop.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use axum::Router;
+use axum_server::accept::NoDelayAcceptor;
 use axum_server::{Handle, Server};
 use hyper_util::rt::TokioTimer;
 use tokio::net::TcpSocket;
@@ -13,12 +14,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::{Accepting, Peer};
-use super::connections::Limited;
+use super::connections::Connections;
 use super::listen::listen;
 use super::management::Health;
 use super::times::Timed;
 use super::tls::Tls;
-use crate::settings::ListenerSettings;
+use crate::settings::{ListenerSettings, Switch};
 
 /// The number of bytes by which the head of a request may exceed `header_limit` and still get a
 /// response with the contract's error body. Beyond that, hyper rejects the request without a body.
@@ -41,6 +42,9 @@ const CONNECTION_WINDOW: u32 = 128 << 10;
 /// The maximum number of bytes of a response that are buffered for an HTTP/2 stream.
 const SEND_BUFFER: usize = 64 << 10;
 
+/// Without a delay, or a small response could wait until the caller has acknowledged the one before.
+pub(super) const NO_DELAY: NoDelayAcceptor = NoDelayAcceptor;
+
 /// The running server of the API, or of the gateway.
 pub(super) struct Serving {
     address: SocketAddr,
@@ -56,24 +60,23 @@ impl Serving {
         socket: TcpSocket,
         router: Router,
         tls: Option<&Tls>,
-        limited: Limited,
+        connections: Connections,
         health: &Health,
     ) -> Result<Self> {
         let listener = listen(socket)?;
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let listener = Accepting::new(listener, health.accept_failures())?;
         let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
-        let server = with_limits(
-            Server::from_listener(listener).handle(handle.clone()),
-            settings,
-        );
+        let server = Server::from_listener(listener).handle(handle.clone());
         let service = router.into_make_service();
         let (scheme, server) = if let Some(tls) = tls {
-            let acceptor = Timed::new(tls.acceptor(head).acceptor(limited), head, idle);
-            let server = server.acceptor(acceptor).serve(service);
-            ("https", tokio::spawn(server))
+            let acceptor = tls.acceptor(head).acceptor(NO_DELAY);
+            let acceptor = Timed::new(acceptor, connections, head, idle);
+            let server = with_limits(server.acceptor(acceptor), settings);
+            ("https", tokio::spawn(server.serve(service)))
         } else {
-            let server = server.acceptor(Timed::new(limited, head, idle));
+            let acceptor = Timed::new(NO_DELAY, connections, head, idle);
+            let server = with_limits(server.acceptor(acceptor), settings);
             ("http", tokio::spawn(server.serve(service)))
         };
         Ok(Self {
@@ -90,19 +93,13 @@ impl Serving {
         let Self {
             address, scheme, ..
         } = self;
-        // Scripts read this line, for the ports that the kernel has chosen. It is fine if standard
-        // output is closed, and on a thread of its own, also if nobody reads it.
+        // Scripts read this line, for the ports that the kernel has chosen.
         // The gateway comes last, so that scripts which do not know it find the others.
         let last = gateway.map(|it| format!(", gateway on {}://{}", it.scheme, it.address));
         let last = last.unwrap_or_default();
-        let line = format!(
+        crate::announce::announce(format!(
             "serving {scheme}://{address}, health and metrics on http://{management}{last}\n"
-        );
-        std::thread::spawn(move || {
-            let mut output = io::stdout();
-            let _ = output.write_all(line.as_bytes());
-            let _ = output.flush();
-        });
+        ));
         let gateway = gateway.map(|gateway| tracing::field::display(gateway.address));
         tracing::info!(api = %address, %management, gateway, "serving");
     }
@@ -155,9 +152,14 @@ impl Serving {
     }
 }
 
-/// Sets the limits of hyper on sizes and HTTP/2 streams. hyper's timeout of request heads is
-/// disabled, because [`Timed`] replaces it.
-fn with_limits(mut server: Server<Peer>, settings: &ListenerSettings) -> Server<Peer> {
+/// Sets the limits of hyper on sizes and HTTP/2 streams, and the versions of HTTP. hyper's timeout of
+/// request heads is disabled, because [`Timed`] replaces it.
+///
+/// The server must have its acceptor, since [`Server::acceptor`] allows all versions again.
+fn with_limits<A>(mut server: Server<Peer, A>, settings: &ListenerSettings) -> Server<Peer, A> {
+    if settings.http2 == Switch::Off {
+        server = server.http1_only();
+    }
     let bytes = settings.header_limit.get() + HEAD_MARGIN;
     let builder = server.http_builder();
     builder

@@ -6,7 +6,7 @@
 //! while hyper detects the version of HTTP.
 //!
 //! [`Timed`] wraps each connection in a [`TimedStream`], which sees bytes, and its service in a
-//! [`TimedService`], which sees requests. They share the counts in [`Requests`]: bytes that arrive
+//! [`TimedService`], which sees requests. They share the [`Activity`] of the connection: bytes that arrive
 //! while no request is open belong to the head of the next one.
 //!
 //! On HTTP/1, a response that is not read blocks the connection, which the stream sees. On HTTP/2,
@@ -15,14 +15,15 @@
 //! the caller must make room, and since when a piece is not written, because the room is smaller
 //! than the piece.
 
+mod activity;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -36,17 +37,25 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_io_timeout::TimeoutStream;
 use tower::Service;
 
+pub(super) use activity::{Activity, OpenRequest, Rest};
+
+use super::connections::{Admission, Connections, Origin};
+use crate::site::Site;
+use activity::{Unread, Wait};
+
 /// The size of the pieces of a response on HTTP/2. Each stream can have one piece in the buffers of
 /// the connection that nobody reads.
 const PIECE: usize = 16 << 10;
 
-/// An acceptor that adds timeouts to the connections that another acceptor has accepted.
+/// An acceptor that limits the number of connections, and adds timeouts to those that another acceptor has
+/// accepted.
 ///
 /// With TLS, the other acceptor must be the one that does TLS: the timeouts must see decrypted
 /// bytes. Otherwise a caller could keep a connection open by sending a record byte by byte.
 #[derive(Debug, Clone)]
 pub(super) struct Timed<A> {
     inner: A,
+    connections: Connections,
     head: Duration,
     idle: Duration,
 }
@@ -54,13 +63,19 @@ pub(super) struct Timed<A> {
 impl<A> Timed<A> {
     /// Creates an acceptor with the timeout of the head of a request, and the timeout of an idle
     /// connection, which counts in each direction.
-    pub(super) fn new(inner: A, head: Duration, idle: Duration) -> Self {
-        Self { inner, head, idle }
+    pub(super) fn new(inner: A, connections: Connections, head: Duration, idle: Duration) -> Self {
+        Self {
+            inner,
+            connections,
+            head,
+            idle,
+        }
     }
 }
 
 impl<A, I, S> Accept<I, S> for Timed<A>
 where
+    I: Origin,
     A: Accept<I, S, Future: Send + 'static>,
     A::Stream: AsyncRead + AsyncWrite,
 {
@@ -69,16 +84,27 @@ where
     type Future = BoxFuture<'static, io::Result<(Self::Stream, Self::Service)>>;
 
     fn accept(&self, stream: I, service: S) -> Self::Future {
-        let accepting = self.inner.accept(stream, service);
         let (head_timeout, idle) = (self.head, self.idle);
+        let activity = Arc::new(Activity::new());
+        let admitted = stream.peer().map(Site::from).and_then(|site| {
+            let admission = self.connections.admit(site, &activity)?;
+            Ok((site, admission))
+        });
+        let (site, admission) = match admitted {
+            Ok(admitted) => admitted,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        let accepting = self.inner.accept(stream, service);
         Box::pin(async move {
-            let (stream, service) = accepting.await?;
+            let (stream, service) = tokio::select! {
+                accepted = accepting => accepted?,
+                () = poll_fn(|cx| activity.poll_closed(cx)) => return Err(closed()),
+            };
             let mut stream = TimeoutStream::new(stream);
             stream.set_read_timeout(Some(idle));
             stream.set_write_timeout(Some(idle));
-            let requests = Arc::new(Requests::new());
             let head = HeadTimeout {
-                requests: Arc::clone(&requests),
+                activity: Arc::clone(&activity),
                 timeout: head_timeout,
                 running: None,
                 timer: Box::pin(sleep(head_timeout)),
@@ -89,129 +115,16 @@ where
                     head,
                     idle,
                     seen: 0,
+                    is_blocked: false,
+                    _admission: admission,
                 },
-                TimedService { service, requests },
+                TimedService {
+                    service,
+                    activity,
+                    site,
+                },
             ))
         })
-    }
-}
-
-/// The counts of the requests of a connection.
-#[derive(Debug)]
-struct Requests {
-    /// The number of requests whose head has arrived.
-    begun: AtomicUsize,
-    /// The number of requests whose body has arrived, or is not wanted, and whose response has been
-    /// sent.
-    ended: AtomicUsize,
-    /// The waits for the caller on HTTP/2: when each began, by its number.
-    waits: Mutex<BTreeMap<u64, Instant>>,
-    /// When the last request ended, or else when the connection was opened.
-    idle_since: Mutex<Instant>,
-    /// Whether requests are multiplexed with each other and with other frames, as in HTTP/2.
-    are_multiplexed: AtomicBool,
-}
-
-impl Requests {
-    fn new() -> Self {
-        Self {
-            begun: AtomicUsize::new(0),
-            ended: AtomicUsize::new(0),
-            waits: Mutex::default(),
-            idle_since: Mutex::new(Instant::now()),
-            are_multiplexed: AtomicBool::new(false),
-        }
-    }
-
-    fn end_one(&self) {
-        *self
-            .idle_since
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        self.ended.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns how long no request has been open, or `None` if one is open.
-    fn idle(&self) -> Option<Duration> {
-        let since = *self
-            .idle_since
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        (!self.is_one_open()).then(|| since.elapsed())
-    }
-
-    /// Returns the number of requests whose head has arrived.
-    fn begun(&self) -> usize {
-        self.begun.load(Ordering::Relaxed)
-    }
-
-    /// Returns the number of requests that have ended.
-    fn ended(&self) -> usize {
-        self.ended.load(Ordering::Relaxed)
-    }
-
-    /// Notes that a response waits for the caller, until what this returns is dropped.
-    fn begin_wait(self: &Arc<Self>) -> Wait {
-        let mut waits = self.waits();
-        let number = waits.last_key_value().map_or(0, |(last, _)| last + 1);
-        waits.insert(number, Instant::now());
-        Wait {
-            requests: Arc::clone(self),
-            number,
-        }
-    }
-
-    /// Returns whether a response has waited for the caller for longer than a time.
-    fn is_unread_for(&self, time: Duration) -> bool {
-        // The first one has waited for the longest time.
-        let oldest = self
-            .waits()
-            .first_key_value()
-            .map(|(_, since)| since.elapsed());
-        oldest.is_some_and(|waited| waited > time)
-    }
-
-    fn waits(&self) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns whether a request is open on HTTP/1. The caller may then be silent, as it may be
-    /// waiting for the response. Always false on HTTP/2, where a caller can send other frames
-    /// meanwhile.
-    fn may_be_silent(&self) -> bool {
-        self.is_one_open() && !self.are_multiplexed()
-    }
-
-    fn are_multiplexed(&self) -> bool {
-        self.are_multiplexed.load(Ordering::Relaxed)
-    }
-
-    fn is_one_open(&self) -> bool {
-        self.begun() != self.ended()
-    }
-}
-
-/// An open request, which ends when the guard is dropped: when the bodies of the request and of the
-/// response are.
-#[derive(Debug)]
-struct OpenRequest(Arc<Requests>);
-
-impl Drop for OpenRequest {
-    fn drop(&mut self) {
-        self.0.end_one();
-    }
-}
-
-/// A response that waits for the caller, until this is dropped.
-#[derive(Debug)]
-struct Wait {
-    requests: Arc<Requests>,
-    number: u64,
-}
-
-impl Drop for Wait {
-    fn drop(&mut self) {
-        self.requests.waits().remove(&self.number);
     }
 }
 
@@ -219,7 +132,7 @@ impl Drop for Wait {
 /// arrive in time.
 #[derive(Debug)]
 struct HeadTimeout {
-    requests: Arc<Requests>,
+    activity: Arc<Activity>,
     timeout: Duration,
     /// While a head is arriving, the number of requests before it.
     running: Option<usize>,
@@ -229,11 +142,11 @@ struct HeadTimeout {
 impl HeadTimeout {
     /// Starts the timeout when the first byte of a head arrives. Called for all bytes that arrive.
     fn start(&mut self) {
-        let before = self.requests.begun();
+        let before = self.activity.begun();
         // The first head of an HTTP/2 connection has the timeout. Later ones do not: between other
         // frames, we cannot tell when a head begins.
-        if !self.requests.is_one_open()
-            && !self.requests.are_multiplexed()
+        if !self.activity.is_one_open()
+            && !self.activity.are_multiplexed()
             && self.running != Some(before)
         {
             self.running = Some(before);
@@ -246,7 +159,7 @@ impl HeadTimeout {
         // A head that has arrived has become a request, and its timeout has ended.
         self.running = self
             .running
-            .filter(|before| *before == self.requests.begun());
+            .filter(|before| *before == self.activity.begun());
         match self.running.map(|_| self.timer.as_mut().poll(cx)) {
             Some(Poll::Ready(())) => Err(io::ErrorKind::TimedOut.into()),
             Some(Poll::Pending) | None => Ok(()),
@@ -263,23 +176,27 @@ pub(super) struct TimedStream<S> {
     idle: Duration,
     /// The number of ended requests when the read timeout was last set from the end of a request.
     seen: usize,
+    /// Whether bytes wait to be sent until the caller reads those before them.
+    is_blocked: bool,
+    /// After the stream, so that it counts until the stream is closed.
+    _admission: Admission,
 }
 
 impl<S: AsyncRead + AsyncWrite> TimedStream<S> {
     /// Fails if the connection has been idle for too long since the last request, or if a response
     /// has been unread for too long. Otherwise sets the read timeout to the time that is left.
     fn check_idle(&mut self) -> io::Result<()> {
-        let requests = &self.head.requests;
-        if requests.are_multiplexed() && requests.is_unread_for(self.idle) {
+        let activity = &self.head.activity;
+        if activity.are_multiplexed() && activity.is_unread_for(self.idle) {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let Some(idle) = requests.idle() else {
+        let Some(idle) = activity.idle() else {
             return Ok(());
         };
-        let has_ended = std::mem::replace(&mut self.seen, requests.ended()) != self.seen;
+        let has_ended = std::mem::replace(&mut self.seen, activity.ended()) != self.seen;
         // On HTTP/2, bytes may arrive that belong to no request, such as pings. Each of them
         // restarts the read timeout, so the time without a request is checked here.
-        if idle > self.idle && (has_ended || requests.are_multiplexed()) {
+        if idle > self.idle && (has_ended || activity.are_multiplexed()) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         if has_ended {
@@ -298,12 +215,13 @@ impl<S: AsyncRead + AsyncWrite> AsyncRead for TimedStream<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        ensure_open(&self.head.activity, cx)?;
         self.check_idle()?;
         let (before, idle) = (buf.filled().len(), self.idle);
         let mut read = self.stream.as_mut().poll_read(cx, buf);
         let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         if matches!(&read, Poll::Ready(Err(error)) if is_late(error))
-            && self.head.requests.may_be_silent()
+            && self.head.activity.may_be_silent()
         {
             // The caller may be silent while it waits for a response, however long that takes. Poll
             // again: the timeout stays expired until it is set anew and polled.
@@ -326,13 +244,27 @@ impl<S: AsyncRead + AsyncWrite> AsyncRead for TimedStream<S> {
     }
 }
 
+impl<S> TimedStream<S> {
+    /// Notes whether the caller has made room for what is to be written.
+    fn note<T>(&mut self, written: Poll<T>) -> Poll<T> {
+        let is_blocked = written.is_pending();
+        if is_blocked != self.is_blocked {
+            self.is_blocked = is_blocked;
+            self.head.activity.note_blocked(is_blocked);
+        }
+        written
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite> AsyncWrite for TimedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write(cx, buf)
+        ensure_open(&self.head.activity, cx)?;
+        let written = self.stream.as_mut().poll_write(cx, buf);
+        self.note(written)
     }
 
     fn poll_write_vectored(
@@ -340,7 +272,9 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for TimedStream<S> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.stream.as_mut().poll_write_vectored(cx, bufs)
+        ensure_open(&self.head.activity, cx)?;
+        let written = self.stream.as_mut().poll_write_vectored(cx, bufs);
+        self.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -348,19 +282,38 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for TimedStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.as_mut().poll_flush(cx)
+        ensure_open(&self.head.activity, cx)?;
+        let flushed = self.stream.as_mut().poll_flush(cx);
+        self.note(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ensure_open(&self.head.activity, cx)?;
         self.stream.as_mut().poll_shutdown(cx)
     }
+}
+
+/// Fails if the connection is to be closed for another one.
+fn ensure_open(activity: &Activity, cx: &Context<'_>) -> io::Result<()> {
+    match activity.poll_closed(cx) {
+        Poll::Ready(()) => Err(closed()),
+        Poll::Pending => Ok(()),
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ConnectionAborted,
+        "closed for another connection",
+    )
 }
 
 /// The service of a connection, which counts when requests begin and end.
 #[derive(Debug, Clone)]
 pub(super) struct TimedService<S> {
     service: S,
-    requests: Arc<Requests>,
+    activity: Arc<Activity>,
+    site: Site,
 }
 
 impl<S, B, C> Service<Request<B>> for TimedService<S>
@@ -376,16 +329,18 @@ where
         self.service.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        self.requests.begun.fetch_add(1, Ordering::Relaxed);
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let is_multiplexed = request.version() == Version::HTTP_2;
-        self.requests
-            .are_multiplexed
-            .store(is_multiplexed, Ordering::Relaxed);
-        let open = Arc::new(OpenRequest(Arc::clone(&self.requests)));
+        let Some(open) = self.activity.begin(is_multiplexed) else {
+            // The connection is about to end, with this request.
+            return Box::pin(async { match pending::<Infallible>().await {} });
+        };
+        let open = Arc::new(open);
+        request.extensions_mut().insert(self.site);
         let request = request.map(|body| OpenBody {
             body,
-            _open: Arc::clone(&open),
+            open: Arc::clone(&open),
+            wait: None,
         });
         let response = self.service.call(request);
         Box::pin(async move {
@@ -393,7 +348,7 @@ where
                 body,
                 is_multiplexed,
                 rest: Bytes::new(),
-                wait: is_multiplexed.then(|| open.0.begin_wait()),
+                wait: is_multiplexed.then(|| open.await_reader()),
                 open,
             }))
         })
@@ -407,7 +362,9 @@ where
 #[derive(Debug)]
 pub(super) struct OpenBody<B> {
     body: B,
-    _open: Arc<OpenRequest>,
+    open: Arc<OpenRequest>,
+    /// The wait for the caller to send more.
+    wait: Option<Wait>,
 }
 
 impl<B: Body + Unpin> Body for OpenBody<B> {
@@ -418,7 +375,13 @@ impl<B: Body + Unpin> Body for OpenBody<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if polled.is_ready() {
+            self.wait = None;
+        } else if self.wait.is_none() {
+            self.wait = Some(self.open.await_body());
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -439,15 +402,14 @@ pub(super) struct TimedBody<B> {
     /// The rest of a frame that is handed over in pieces.
     rest: Bytes,
     /// The wait for the caller to make room for the next piece.
-    wait: Option<Wait>,
+    wait: Option<Unread>,
     open: Arc<OpenRequest>,
 }
 
 /// A piece of a response, until it is written: hyper keeps what the caller has no room for.
 struct Piece {
     bytes: Bytes,
-    _wait: Wait,
-    _open: Arc<OpenRequest>,
+    _wait: Unread,
 }
 
 impl AsRef<[u8]> for Piece {
@@ -491,12 +453,11 @@ impl<B: Body<Data = Bytes> + Unpin> Body for TimedBody<B> {
             return piece;
         };
         let open = Arc::clone(&self.open);
-        self.wait = Some(open.0.begin_wait());
+        self.wait = Some(open.await_reader());
         let frame = frame.map_data(|bytes| {
             Bytes::from_owner(Piece {
                 bytes,
-                _wait: open.0.begin_wait(),
-                _open: open,
+                _wait: open.await_reader(),
             })
         });
         Poll::Ready(Some(Ok(frame)))

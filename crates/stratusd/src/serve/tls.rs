@@ -2,16 +2,19 @@
 //! change or on SIGHUP.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::signal::unix::Signal;
 
-use crate::settings::ListenerSettings;
+use crate::settings::{ListenerSettings, Switch};
 
 /// The interval at which to check whether the files of the certificate and its key have changed.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
@@ -46,7 +49,7 @@ pub(super) async fn load(settings: &ListenerSettings, signal: Signal) -> Result<
     // Before reading: a change in between is then noticed at the next check.
     let seen = modified(&certificate, &key);
     let (chain, secret) = read(&certificate, &key)?;
-    let config = RustlsConfig::from_pem(chain, secret)
+    let loaded = configure(chain, secret, settings.http2)
         .await
         .with_context(|| {
             format!(
@@ -55,8 +58,27 @@ pub(super) async fn load(settings: &ListenerSettings, signal: Signal) -> Result<
                 key.display()
             )
         })?;
-    tokio::spawn(watch(config.clone(), (certificate, key), seen, signal));
+    let config = RustlsConfig::from_config(loaded);
+    let files = (certificate, key);
+    tokio::spawn(watch((config.clone(), settings.http2), files, seen, signal));
     Ok(Some(Tls { config }))
+}
+
+/// Returns the configuration of a server with a certificate chain and its key, both in PEM.
+async fn configure(
+    chain: Vec<u8>,
+    secret: Vec<u8>,
+    http2: Switch,
+) -> io::Result<Arc<ServerConfig>> {
+    let loaded = RustlsConfig::from_pem(chain, secret).await?.get_inner();
+    Ok(match http2 {
+        Switch::On => loaded,
+        Switch::Off => {
+            let mut config = ServerConfig::clone(&loaded);
+            config.alpn_protocols = vec![b"http/1.1".to_vec()];
+            Arc::new(config)
+        }
+    })
 }
 
 /// Reloads the certificate and its key when their files have changed and on each signal. Never
@@ -66,7 +88,7 @@ pub(super) async fn load(settings: &ListenerSettings, signal: Signal) -> Result<
 /// at each check: the certificate and its key are two files, which cannot be replaced at the same
 /// moment. Each failure is logged once.
 async fn watch(
-    config: RustlsConfig,
+    (config, http2): (RustlsConfig, Switch),
     (certificate, key): (PathBuf, PathBuf),
     mut seen: Modified,
     mut signal: Signal,
@@ -89,9 +111,9 @@ async fn watch(
         }
         seen = now;
         let reloaded = match read(&certificate, &key) {
-            Ok((chain, secret)) => config
-                .reload_from_pem(chain, secret)
+            Ok((chain, secret)) => configure(chain, secret, http2)
                 .await
+                .map(|loaded| config.reload_from_config(loaded))
                 .context("failed to use the certificate with its key"),
             Err(error) => Err(error),
         };

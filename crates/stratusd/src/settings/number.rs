@@ -51,6 +51,8 @@ bounded! {
     Quota(u32) in 0..=1_000_000_000;
     /// The maximum number of idempotency keys of a project, from 1 to 1,000,000.
     Keys(u32) in 1..=1_000_000;
+    /// The maximum number of entries of a project in the audit trail, from 10,000 to 1,000,000,000.
+    Entries(u32) in 10_000..=1_000_000_000;
     /// A number of health checks in a row, from 1 to 100.
     Threshold(u32) in 1..=100;
     /// A number of virtual machines, from 1 to 10,000.

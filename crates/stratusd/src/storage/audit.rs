@@ -184,14 +184,69 @@ pub async fn sweep(c: &mut Connection<'_>, before: i64, limit: i64) -> Result<us
         "SELECT project_id, at, number FROM audit WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT)"
     );
     let old = c.fetch_all::<Old>(old, &[&before, &limit]).await?;
-    let delete = statement!("DELETE FROM audit WHERE project_id = $1 AND at = $2 AND number = $3");
+    delete(c, &old).await
+}
+
+record! {
+    /// The time of an entry.
+    struct At in "audit" {
+        at: i64,
+    }
+}
+
+/// Returns the time of the entry of a project that has exactly `passed` newer ones among those from before
+/// a time. Returns `None` if there are not so many.
+///
+/// The newer entries are read, so let these be few.
+pub async fn passing(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    before: i64,
+    passed: i64,
+) -> Result<Option<i64>, StorageError> {
+    let sql = statement!(
+        "SELECT at FROM audit WHERE project_id = $1 AND at < $2 \
+         ORDER BY at DESC, number DESC LIMIT 1 OFFSET CAST($3 AS BIGINT)"
+    );
+    let found = c
+        .fetch_optional::<At>(sql, &[project, &before, &passed])
+        .await?;
+    Ok(found.map(|At { at }| at))
+}
+
+/// Deletes up to `limit` entries of a project from before a time, the oldest first, and returns their
+/// number.
+pub async fn sweep_of(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    before: i64,
+    limit: i64,
+) -> Result<usize, StorageError> {
+    // As in the sweep of all projects.
+    if c.is_postgres() {
+        let sql = "WITH gone AS MATERIALIZED (SELECT at, number FROM audit WHERE project_id = $1 AND at < $2 \
+                   ORDER BY at, number LIMIT CAST($3 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM audit AS t \
+                   USING gone WHERE t.project_id = $1 AND t.at = gone.at AND t.number = gone.number";
+        return c.execute(sql, &[project, &before, &limit]).await;
+    }
+    let old = statement!(
+        "SELECT project_id, at, number FROM audit WHERE project_id = $1 AND at < $2 \
+         ORDER BY at, number LIMIT CAST($3 AS BIGINT)"
+    );
+    let old = c.fetch_all::<Old>(old, &[project, &before, &limit]).await?;
+    delete(c, &old).await
+}
+
+/// Deletes entries, and returns their number.
+async fn delete(c: &mut Connection<'_>, old: &[Old]) -> Result<usize, StorageError> {
+    let sql = statement!("DELETE FROM audit WHERE project_id = $1 AND at = $2 AND number = $3");
     for Old {
         project_id,
         at,
         number,
-    } in &old
+    } in old
     {
-        c.execute(delete, &[project_id, at, number]).await?;
+        c.execute(sql, &[project_id, at, number]).await?;
     }
     Ok(old.len())
 }

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::lines::Ticket;
+use super::written::Written;
 use super::{Aborted, Change, Connection, StorageError};
 
 /// A type that holds a change of any type. A backend claims the job, runs it once or several times,
@@ -181,11 +182,7 @@ pub(super) enum Ran {
 }
 
 /// What the caller of a change gets.
-pub(super) struct Ended<C: Change> {
-    pub result: Result<C::Output, Aborted<C::Refusal>>,
-    /// Whether rows were changed, and committed.
-    pub has_written: bool,
-}
+pub(super) type Ended<C> = Result<<C as Change>::Output, Aborted<<C as Change>::Refusal>>;
 
 /// The [`Job`] of a change, with the result of its last run and the channel to its caller.
 pub(super) struct Pending<C: Change> {
@@ -193,21 +190,23 @@ pub(super) struct Pending<C: Change> {
     change: Option<C>,
     ticket: Option<Ticket>,
     failures: u32,
-    result: Option<Result<C::Output, Aborted<C::Refusal>>>,
+    result: Option<Ended<C>>,
     /// Whether the last run has changed rows.
     has_changed: bool,
     sender: oneshot::Sender<Ended<C>>,
     group: Group,
     /// When the caller stops waiting for the change to begin.
     until: Instant,
+    /// Where a commit is noted that has written.
+    written: Arc<Written>,
 }
 
 impl<C: Change> Pending<C> {
     pub(super) fn new(
         offer: Offer<C>,
         sender: oneshot::Sender<Ended<C>>,
-        project: Option<ProjectId>,
-        until: Instant,
+        (project, until): (Option<ProjectId>, Instant),
+        written: &Arc<Written>,
     ) -> Self {
         Self {
             offer,
@@ -219,6 +218,7 @@ impl<C: Change> Pending<C> {
             sender,
             group: Group::of::<C>(project),
             until,
+            written: Arc::clone(written),
         }
     }
 }
@@ -290,8 +290,10 @@ impl<C: Change> Job for Pending<C> {
     fn send(mut self: Box<Self>, committed: Result<(), StorageError>) {
         // Before the caller can submit another change.
         drop(self.ticket.take());
-        let has_written =
-            committed.is_ok() && self.has_changed && matches!(self.result, Some(Ok(_)));
+        // Here, as the caller may be gone.
+        if committed.is_ok() && self.has_changed && matches!(self.result, Some(Ok(_))) {
+            self.written.note(self.group.project);
+        }
         let result = match committed {
             Ok(()) => self
                 .result
@@ -299,9 +301,6 @@ impl<C: Change> Job for Pending<C> {
             Err(error) => Err(Aborted::Failed(error)),
         };
         // The caller may be gone; the change is made all the same.
-        let _ = self.sender.send(Ended {
-            result,
-            has_written,
-        });
+        let _ = self.sender.send(result);
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Changes have connections of their own, each with a worker that runs one change after the other.
 //! So a query never waits for the connection of a change, and a change waits only for a free
-//! worker. The queries of the projects have the other connections in turn (`places.rs`). A change that waits for a lock frees its worker soon (`schedule.rs`).
+//! worker. The queries of the projects have the other connections in turn (`places.rs`), and those of long pages have
+//! connections of their own. A change that waits for a lock frees its worker soon (`schedule.rs`).
 
 mod active;
 mod address;
@@ -23,12 +24,14 @@ use std::time::Duration;
 
 use deadpool::managed::{Object, Pool, PoolError};
 use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use super::backend::Backend;
 use super::job::{Job, Owner, Ran};
+use super::lines::Room;
 use super::reader::Held;
 use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
 use crate::world::World;
@@ -43,6 +46,8 @@ use schedule::Schedule;
 use server::Server;
 use session::Limits;
 
+/// Of so many connections for queries, one is for long pages.
+const PARTS: usize = 4;
 /// The maximum number of runs of a change that conflicts with concurrent changes, also if it gives its
 /// connection back in between. After the last it fails with [`StorageError::Conflict`].
 const RUNS: u32 = 8;
@@ -55,17 +60,22 @@ const NAMELESS_RUNS: u32 = 3;
 
 pub(super) struct Postgres {
     server: Server,
-    readers: Pool<Server>,
-    /// A place for each connection of the pool.
-    places: Places,
+    queries: Queries,
+    /// Those of long pages. `None` if there are too few connections for queries.
+    long_queries: Option<Queries>,
     schedule: Arc<Schedule>,
     workers: TaskTracker,
 }
 
 impl Postgres {
     /// Connects to the database at a URL, migrates it, and starts the workers. Half of the
-    /// connections are for changes, the others for queries; there is at least one of each.
-    pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
+    /// connections are for changes, the others for queries; there is at least one of each. Of three or more
+    /// for queries, a quarter are for long pages, which are read in the runtime `long`.
+    pub(super) async fn open(
+        url: &str,
+        config: &StoreConfig,
+        long: &Handle,
+    ) -> Result<Self, StorageError> {
         let StoreConfig {
             connections,
             patience,
@@ -89,9 +99,19 @@ impl Postgres {
         session::warn_of_risks(&mut connection).await?;
         migrate::postgres(connection).await?;
         let active = Arc::new(Active::default());
-        let places = Places::new(readers, Arc::clone(&active));
-        let pool = Pool::builder(server.clone()).max_size(readers).build();
-        let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
+        let room = Room::of_queries();
+        let queries = |count: usize, server: Server| {
+            let places = Places::new(count, room.clone(), Arc::clone(&active));
+            Queries::new(server, count, places)
+        };
+        // A project has all but one of those that are not for long pages, so there must be two.
+        let of_long = match readers {
+            ..=2 => 0,
+            readers => readers.div_ceil(PARTS),
+        };
+        let short = readers - of_long;
+        let long_queries = (of_long > 0).then(|| queries(of_long, server.on(long.clone())));
+        let (queries, long_queries) = (queries(short, server.clone())?, long_queries.transpose()?);
         let schedule = Arc::new(Schedule::new(writers, *lock_wait, active));
         let workers = TaskTracker::new();
         for _ in 0..writers {
@@ -108,27 +128,40 @@ impl Postgres {
         workers.close();
         Ok(Self {
             server,
-            readers,
-            places,
+            queries,
+            long_queries,
             schedule,
             workers,
         })
     }
 }
 
-/// The error for a query that has waited in vain.
-const BUSY: StorageError = StorageError::Crowded("all connections are taken");
+/// Connections for queries, and the queries that wait for them.
+struct Queries {
+    pool: Pool<Server>,
+    /// A place for each connection of the pool.
+    places: Places,
+}
 
-impl Postgres {
+impl Queries {
+    fn new(server: Server, count: usize, places: Places) -> Result<Self, StorageError> {
+        let pool = Pool::builder(server).max_size(count).build();
+        let pool = pool.map_err(|error| StorageError::Other(error.into()))?;
+        Ok(Self { pool, places })
+    }
+
     /// Waits for a place among the queries, and then for a connection, both for at most [`WAIT`].
-    async fn query(&self, owner: &Owner, length: Length) -> Result<PostgresReader, StorageError> {
+    async fn take(&self, owner: &Owner, length: Length) -> Result<PostgresReader, StorageError> {
         let until = Instant::now() + WAIT;
         let place = timeout_at(until, self.places.wait(owner, length)).await;
         let place = place.map_err(|_| BUSY)??;
-        let link = pooled(&self.readers, until).await?;
+        let link = pooled(&self.pool, until).await?;
         Ok(PostgresReader::new(link, Some(place)))
     }
 }
+
+/// The error for a query that has waited in vain.
+const BUSY: StorageError = StorageError::Crowded("all connections are taken");
 
 /// Returns a connection of a pool, for which this waits until a time.
 async fn pooled(readers: &Pool<Server>, until: Instant) -> Result<Object<Server>, StorageError> {
@@ -144,21 +177,25 @@ async fn pooled(readers: &Pool<Server>, until: Instant) -> Result<Object<Server>
 impl Backend for Postgres {
     fn reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async {
-            let reader = self.query(owner, Length::Short).await?;
+            let reader = self.queries.take(owner, Length::Short).await?;
             Ok(Reader(Held::Postgres(reader)))
         })
     }
 
     fn long_reader<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async {
-            let reader = self.query(owner, Length::Long).await?;
+            let reader = match &self.long_queries {
+                // All are long here, and none keeps to a part of them.
+                Some(queries) => queries.take(owner, Length::Short).await?,
+                None => self.queries.take(owner, Length::Long).await?,
+            };
             Ok(Reader(Held::Postgres(reader)))
         })
     }
 
     fn snapshot<'a>(&'a self, owner: &'a Owner) -> BoxFuture<'a, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = self.query(owner, Length::Short).await?;
+            let mut reader = self.queries.take(owner, Length::Short).await?;
             reader.begin().await?;
             Ok(Reader(Held::Postgres(reader)))
         })
@@ -173,7 +210,10 @@ impl Backend for Postgres {
             self.schedule.close();
             // A worker takes longer than this only if the server does not respond.
             let _ = tokio::time::timeout(self.server.patience() + WAIT, self.workers.wait()).await;
-            self.readers.close();
+            self.queries.pool.close();
+            if let Some(queries) = &self.long_queries {
+                queries.pool.close();
+            }
             self.server.close().await;
         })
     }

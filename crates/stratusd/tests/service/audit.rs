@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use futures_util::future::join_all;
 use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::{Value, json};
+use stratusd::sweep::{Counted, shorten};
 use stratusd::world::World;
 
 use crate::on_both;
@@ -335,6 +338,68 @@ on_both! {
         bare.wait(DAY);
         let _service = bare.home.serve(&["--audit-retention", "1h"]);
         eventually(async || (updates() == 0).then_some(())).await.expect("the rest is deleted");
+    }
+
+    async fn a_long_trail_is_counted_in_several_steps(home: Home) {
+        let bare = Bare::new(home).await;
+        let before = trail(&bare.home, &["--project", "shop"]).len();
+        let sql = format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000) \
+             INSERT INTO audit (project_id, at, number, principal, operation, resource) \
+             SELECT '{SHOP}', i, 0, 'operator', 'vm_create', 'vm' FROM n"
+        );
+        match bare.home.database_url.strip_prefix("sqlite://") {
+            Some(file) => {
+                let mut store = SqliteConnection::establish(file).expect("the SQLite file opens");
+                store.batch_execute(&sql).expect("it can be written");
+            }
+            None => drop(bare.ask(&sql)),
+        }
+        let most = 20_500;
+        let deleted = shorten(&bare.store, Counted::All, most).await.expect("it shortens");
+        assert_eq!(deleted, before + 25_000 - 20_500);
+        assert_eq!(trail(&bare.home, &["--project", "shop"]).len(), 20_500);
+    }
+
+    async fn a_project_that_makes_too_many_changes_loses_its_oldest_entries_alone(home: Home) {
+        let bare = Bare::new(home).await;
+        let create = BareRequest {
+            method: "POST",
+            path: format!("/project/{SHOP}{PLACE}/postgres/orders"),
+            body: Some(json!({ "size": "standard-2", "storage_size": 64 })),
+        };
+        assert_eq!(bare.call(&create).await.0, 200);
+        let shorten = async |counted: Counted, most: u32| shorten(&bare.store, counted, most).await.expect("it shortens");
+        let entries = |project: &str| trail(&bare.home, &["--project", project]);
+        let (others, before) = (entries("rival"), entries("shop"));
+        assert!(!others.is_empty() && before.len() > 2);
+        let tags = |number: usize| BareRequest {
+            method: "PATCH",
+            path: create.path.clone(),
+            body: Some(json!({ "tags": [{ "key": "number", "value": number.to_string() }] })),
+        };
+        assert_eq!(shorten(Counted::Busy, 20).await, 0);
+        for number in 0..600 {
+            assert_eq!(bare.call(&tags(number)).await.0, 200);
+        }
+        let all = entries("shop");
+        let most = u32::try_from(all.len()).expect("it fits");
+        assert_eq!(shorten(Counted::Busy, most).await, 0);
+        assert_eq!(bare.call(&tags(600)).await.0, 200);
+        // One change since then is too few for this bound, and enough for the other.
+        assert_eq!(shorten(Counted::Busy, most).await, 0);
+        assert_eq!(shorten(Counted::Busy, 19).await, all.len() + 1 - 19);
+        let left = entries("shop");
+        assert_eq!(left.len(), 19);
+        assert_eq!(left[..18], all[all.len() - 18..]);
+        assert_eq!(entries("rival"), others);
+        // Whoever has written them, all are counted at the start.
+        let few = u32::try_from(others.len()).expect("it fits");
+        assert!((10..19).contains(&few));
+        assert_eq!(shorten(Counted::Busy, few).await, 0);
+        assert_eq!(shorten(Counted::All, 19).await, 0);
+        assert_eq!(shorten(Counted::All, few).await, 19 - others.len());
+        assert_eq!(entries("rival"), others);
     }
 }
 

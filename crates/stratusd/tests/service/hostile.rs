@@ -1,6 +1,7 @@
 //! Hostile requests: each gets a clear response or a closed connection, and the next request is
 //! served.
 
+mod connections;
 mod limits;
 mod target;
 mod timeouts;

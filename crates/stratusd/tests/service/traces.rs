@@ -196,8 +196,8 @@ async fn nobody_waits_for_a_collector_that_never_responds() {
     for slowest in callers.join_all().await {
         assert!(slowest < QUICK, "a request took {slowest:?}");
     }
-    assert!(metric(&service, "stratus_spans_dropped_total").await > 0);
-    assert_eq!(metric(&service, "stratus_spans_exported_total").await, 0);
+    assert!(service.metric("stratus_spans_dropped_total").await > 0);
+    assert_eq!(service.metric("stratus_spans_exported_total").await, 0);
     service.terminate();
     let since = Instant::now();
     let (ended, log) = service.wait();
@@ -216,7 +216,7 @@ async fn a_collector_that_is_not_there_is_logged_once_and_used_once_it_is() {
     for expected in [1, 2] {
         assert_eq!(status(get(&service, &token, "/vm")).await, 200);
         let dropped = async || {
-            let dropped = metric(&service, "stratus_spans_dropped_total").await;
+            let dropped = service.metric("stratus_spans_dropped_total").await;
             (dropped >= expected).then_some(())
         };
         eventually(dropped).await.expect("the span is dropped");
@@ -224,7 +224,7 @@ async fn a_collector_that_is_not_there_is_logged_once_and_used_once_it_is() {
     let collector = Collector::at(address).await;
     assert_eq!(status(get(&service, &token, "/vm")).await, 200);
     collector.span(|span| span.name.ends_with("/vm")).await;
-    assert!(metric(&service, "stratus_spans_exported_total").await > 0);
+    assert!(service.metric("stratus_spans_exported_total").await > 0);
     service.terminate();
     let (ended, log) = service.wait();
     assert!(ended, "{log}");
@@ -289,17 +289,6 @@ fn get(service: &Service, token: &str, path: &str) -> RequestBuilder {
 async fn status(request: RequestBuilder) -> u16 {
     let response: Response = request.send().await.expect("the service responds");
     response.status().as_u16()
-}
-
-async fn metric(service: &Service, name: &str) -> u64 {
-    let metrics = client()
-        .get(format!("{}/metrics", service.management))
-        .send();
-    let metrics = metrics.await.expect("the service responds").text().await;
-    let metrics = metrics.expect("metrics are text");
-    let value = metrics.lines().find_map(|line| line.strip_prefix(name));
-    let value = value.and_then(|value| value.trim().parse().ok());
-    value.unwrap_or_else(|| panic!("there is no {name}: {metrics}"))
 }
 
 fn attribute<'s>(span: &'s Span, name: &str) -> Option<&'s Value> {

@@ -25,7 +25,7 @@ use stratusd::operations::Context;
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::{Moment, Stepped, StorageError, Store, Watch};
-use stratusd::sweep;
+use stratusd::sweep::{self, Trail};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,10 @@ const CONVERGED: i64 = 90 * 60_000;
 /// The callers of each process.
 const CALLERS: usize = 2;
 /// How long an entry of the audit trail is kept, as by default: longer than a run.
-const AUDIT_RETENTION: Duration = Duration::from_hours(90 * 24);
+const TRAIL: Trail = Trail {
+    retention: Duration::from_hours(90 * 24),
+    entries: 10_000,
+};
 /// A key, in base64.
 const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
@@ -335,7 +338,7 @@ impl Host {
         runtime.spawn(sweep::run(
             store.clone(),
             world.clone(),
-            AUDIT_RETENTION,
+            TRAIL,
             CancellationToken::new(),
         ));
         if !self.is_healed.get() {

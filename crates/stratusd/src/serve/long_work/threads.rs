@@ -71,6 +71,11 @@ impl LongThreads {
         })))
     }
 
+    /// Returns the runtime of these threads.
+    pub(in crate::serve) fn handle(&self) -> &Handle {
+        &self.0.handle
+    }
+
     /// Has a router do its long work on these threads.
     pub(in crate::serve) fn layer(&self, router: Router) -> Router {
         let threads = self.clone();

@@ -1,7 +1,8 @@
 //! Timeouts on a clock that stands still unless a test waits. The tests do what hyper does: they read
 //! from the stream, and call the service once a head has arrived.
 
-use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Mutex;
 
 use axum::body::Body as AxumBody;
 use axum_server::accept::DefaultAcceptor;
@@ -10,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter, DuplexStream, duplex};
 use tokio::time::{advance, timeout};
 use tower::service_fn;
 
+use super::super::connections::ConnectionCounts;
 use super::*;
 
 const HEAD: Duration = Duration::from_secs(2);
@@ -41,12 +43,28 @@ async fn accept(
         let body = body.lock().expect("nobody panics").take();
         async move { Ok::<_, Infallible>(Response::new(body.unwrap_or_default())) }
     });
-    let timed = Timed::new(DefaultAcceptor::new(), HEAD, IDLE);
+    let timed = Timed::new(DefaultAcceptor::new(), connections(), HEAD, IDLE);
     let (stream, service) = timed.accept(stream, respond).await.expect("it accepts");
     Connection {
         caller,
         stream,
         service,
+    }
+}
+
+fn connections() -> Connections {
+    Connections::new(10, ConnectionCounts::default())
+}
+
+impl Origin for DuplexStream {
+    fn peer(&self) -> io::Result<IpAddr> {
+        Ok(Ipv4Addr::LOCALHOST.into())
+    }
+}
+
+impl Origin for BufWriter<DuplexStream> {
+    fn peer(&self) -> io::Result<IpAddr> {
+        self.get_ref().peer()
     }
 }
 
@@ -214,16 +232,17 @@ fn pending_after(text: &'static str) -> AxumBody {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_wait_ends_no_other_one() {
-    let requests = Arc::new(Requests::new());
-    let first = requests.begin_wait();
-    let second = requests.begin_wait();
+    let activity = Arc::new(Activity::new());
+    let request = Arc::new(activity.begin(true).expect("it is open"));
+    let first = request.await_reader();
+    let second = request.await_reader();
     drop(second);
     advance(IDLE).await;
-    assert!(!requests.is_unread_for(IDLE));
+    assert!(!activity.is_unread_for(IDLE));
     advance(Duration::from_millis(1)).await;
-    assert!(requests.is_unread_for(IDLE));
+    assert!(activity.is_unread_for(IDLE));
     drop(first);
-    assert!(!requests.is_unread_for(Duration::ZERO));
+    assert!(!activity.is_unread_for(Duration::ZERO));
 }
 
 #[tokio::test]
@@ -252,7 +271,7 @@ async fn a_response_of_http_2_comes_in_pieces() {
 
 #[tokio::test]
 async fn a_request_is_open_until_both_bodies_are_dropped() {
-    let requests = Arc::new(Requests::new());
+    let activity = Arc::new(Activity::new());
     let kept = Arc::new(Mutex::new(None));
     let keeps = Arc::clone(&kept);
     let mut service = TimedService {
@@ -260,7 +279,8 @@ async fn a_request_is_open_until_both_bodies_are_dropped() {
             *keeps.lock().expect("nobody panics") = Some(request.into_body());
             async { Ok::<_, Infallible>(Response::new(AxumBody::from("hello"))) }
         }),
-        requests: Arc::clone(&requests),
+        activity: Arc::clone(&activity),
+        site: Site::from(IpAddr::from(Ipv4Addr::LOCALHOST)),
     };
     for text in ["", "hello"] {
         let request = Request::new(Full::from(text));
@@ -270,9 +290,9 @@ async fn a_request_is_open_until_both_bodies_are_dropped() {
         assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
         assert_eq!(body.is_end_stream(), text.is_empty());
         drop(response);
-        assert!(requests.is_one_open());
+        assert!(activity.is_one_open());
         drop(body);
-        assert!(!requests.is_one_open());
+        assert!(!activity.is_one_open());
     }
 }
 
@@ -283,7 +303,7 @@ async fn what_is_written_arrives_and_ends() {
     let nothing = service_fn(|_: Request<OpenBody<AxumBody>>| async {
         Ok::<_, Infallible>(Response::new(AxumBody::empty()))
     });
-    let timed = Timed::new(DefaultAcceptor::new(), HEAD, IDLE);
+    let timed = Timed::new(DefaultAcceptor::new(), connections(), HEAD, IDLE);
     let accepted = Accept::<_, _>::accept(&timed, stream, nothing).await;
     let (mut stream, _) = accepted.expect("it accepts");
     stream.write_all(b"hello").await.expect("it is open");

@@ -45,7 +45,7 @@ pub(super) enum Length {
 impl Places {
     /// Creates places, of which one owner may have all but one, or the only one, and so may all long pages.
     /// Notes which projects ask.
-    pub(super) fn new(all: usize, active: Arc<Active>) -> Self {
+    pub(super) fn new(all: usize, room: Room, active: Arc<Active>) -> Self {
         let most_but_one = all.saturating_sub(1).max(1);
         let most = Most {
             all,
@@ -55,7 +55,7 @@ impl Places {
         Self {
             shares: Arc::new(Shares::new(most).with_first(Owner::Probe)),
             long: Arc::new(Semaphore::new(most_but_one)),
-            room: Room::of_queries(),
+            room,
             active,
         }
     }

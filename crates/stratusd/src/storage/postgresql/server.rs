@@ -36,8 +36,7 @@ pub struct Server {
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
-    /// The runtime in which all connections run. A long page may be the first to need a connection, and
-    /// its own runtime has threads of a lower priority.
+    /// The runtime in which the connections run, whoever needs them first.
     runtime: Handle,
     limits: Limits,
     world: World,
@@ -103,6 +102,14 @@ impl Server {
     pub fn with_lock_wait(&self, lock_wait: Duration) -> Self {
         Self {
             limits: self.limits.with_lock_wait(lock_wait),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same server, for connections that run in another runtime. Both share their backends.
+    pub fn on(&self, runtime: Handle) -> Self {
+        Self {
+            runtime,
             ..self.clone()
         }
     }

@@ -1,13 +1,13 @@
 //! Limits on heads and connections.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
-use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
+use super::target::{GET, Target, closed_of, read_response, status_and_type, time_until_cut};
 use crate::support::{Home, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -292,21 +292,4 @@ fn closed_with(home: &Home, files: u32, settings: &[&str]) -> (usize, String) {
 
 fn send_term(process: &Child) {
     kill_process(Pid::from_child(process), Signal::TERM).expect("the process is alive");
-}
-
-/// Waits until the service has closed connections. Returns how many.
-async fn closed_of(held: &[TcpStream]) -> usize {
-    for stream in held {
-        stream
-            .set_nonblocking(true)
-            .expect("a socket can be made non-blocking");
-    }
-    let is_closed = |stream: &&TcpStream| match stream.peek(&mut [0]) {
-        Ok(read) => read == 0,
-        Err(error) => error.kind() != ErrorKind::WouldBlock,
-    };
-    let closed = eventually(async || {
-        Some(held.iter().filter(is_closed).count()).filter(|closed| *closed > 0)
-    });
-    closed.await.unwrap_or_default()
 }

@@ -1,16 +1,16 @@
 //! A service to attack, and raw connections to it.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::PLACE;
-use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::process::Service;
+use crate::support::{Home, eventually};
 
 pub struct Target {
     pub home: Home,
@@ -154,3 +154,20 @@ pub fn time_until_cut(
 }
 
 pub const GET: &[u8] = b"GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n";
+
+/// Waits until the service has closed connections. Returns how many.
+pub async fn closed_of(held: &[TcpStream]) -> usize {
+    for stream in held {
+        stream
+            .set_nonblocking(true)
+            .expect("a socket can be made non-blocking");
+    }
+    let is_closed = |stream: &&TcpStream| match stream.peek(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    };
+    let closed = eventually(async || {
+        Some(held.iter().filter(is_closed).count()).filter(|closed| *closed > 0)
+    });
+    closed.await.unwrap_or_default()
+}

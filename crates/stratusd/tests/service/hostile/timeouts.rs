@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 
+use serde_json::{Value, json};
+
 use super::PLACE;
 use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
 use crate::support::inventory::SHOP;
-use crate::support::{Home, TLS};
+use crate::support::{Home, TLS, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_and_silent_senders_are_disconnected() {
@@ -255,4 +257,47 @@ async fn a_connection_of_http_2_without_requests_is_closed_however_often_it_ping
         "the connection was kept for {time:?}"
     );
     target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_caller_goes_away_is_counted_and_logged() {
+    let target = Target::new(&["--log-format", "json"]);
+    let file = target.home.database_url.strip_prefix("sqlite://");
+    let file = file.expect("the store is a SQLite file");
+    let mut other = SqliteConnection::establish(file).expect("the SQLite file opens");
+    let mut stream = target.connect();
+    let post = format!(
+        "POST /project/{SHOP}{PLACE}/private-subnet/late HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-length: 0\r\n\r\n",
+        target.token
+    );
+    other
+        .batch_execute("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE")
+        .expect("nobody holds the write lock for long");
+    stream.write_all(post.as_bytes()).expect("it is open");
+    // Until it waits for the lock.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    drop(stream);
+    let counted = r#"stratus_requests_total{operation="private_subnet_create",status="499"}"#;
+    let is_counted = eventually(async || {
+        let text = target.service.metrics().await;
+        text.contains(&format!("{counted} 1\n")).then_some(())
+    });
+    assert!(is_counted.await.is_some(), "it is not counted");
+    other.batch_execute("ROLLBACK").expect("it is released");
+    target.still_serves().await;
+    target.service.terminate();
+    let (_, log) = target.service.wait();
+    let line = log
+        .lines()
+        .find(|line| line.contains("ended without a response"));
+    let line: Value = line
+        .and_then(|line| serde_json::from_str(line).ok())
+        .expect("it is logged");
+    let fields = &line["fields"];
+    assert_eq!(
+        (&fields["operation"], &fields["status"]),
+        (&json!("private_subnet_create"), &json!(499)),
+        "{line}"
+    );
 }

@@ -43,6 +43,12 @@ type Allowed = (&'static str, &'static str, &'static str, &'static str);
 const ALLOWED: &[Allowed] = &[
     ("", "location", "", "locations are few, and the operator's"),
     (
+        "SELECT t.id, t.name FROM project AS t ORDER BY t.name",
+        "project",
+        "",
+        "run once, at the start of a service",
+    ),
+    (
         "SELECT id FROM postgres_database LIMIT 1",
         "postgres_database",
         "",

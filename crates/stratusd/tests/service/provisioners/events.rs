@@ -8,7 +8,6 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::wicked::metric;
 use super::{ORDERS, caller, create, is_running, serve_observing, token_file};
 use crate::support::caller::Caller;
 use crate::support::inventory::two_projects;
@@ -110,8 +109,17 @@ async fn a_change_is_seen_when_an_event_names_the_database() {
     assert_eq!(scene.shop.get(ORDERS).await.ok()["state"], "unavailable");
     scene.name();
     scene.becomes("running").await;
-    assert_eq!(metric(&scene.service, "reconcile_events").await, 2);
-    assert_eq!(metric(&scene.service, "reconcile_event_streams").await, 2);
+    assert_eq!(
+        scene.service.metric("stratus_reconcile_events_total").await,
+        2
+    );
+    assert_eq!(
+        scene
+            .service
+            .metric("stratus_reconcile_event_streams_total")
+            .await,
+        2
+    );
     scene.service.terminate();
     let (is_well, log) = scene.service.wait();
     assert!(is_well, "{log}");
@@ -156,12 +164,18 @@ async fn many_events_lead_to_few_observations_and_hold_no_other_up() {
         (2..=seconds + 2).contains(&observed),
         "{observed} in {seconds} s"
     );
-    let named = metric(&scene.service, "reconcile_events").await;
+    let named = scene.service.metric("stratus_reconcile_events_total").await;
     assert_eq!(named, 300 * 11);
     scene.set_down(true);
     scene.name();
     scene.becomes("unavailable").await;
-    assert_eq!(metric(&scene.service, "reconcile_event_streams").await, 1);
+    assert_eq!(
+        scene
+            .service
+            .metric("stratus_reconcile_event_streams_total")
+            .await,
+        1
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,7 +223,13 @@ async fn a_server_that_crashes_is_seen_by_the_service_of_another_process() {
     shop.post(ORDERS, body).await.ok();
     let is_known = |it: &Value| is_running(it) && it["connection_string"].is_string();
     let made = shop.wait_for(ORDERS, is_known).await;
-    let follows = async || (metric(&service, "reconcile_event_streams").await == 1).then_some(());
+    let follows = async || {
+        (service
+            .metric("stratus_reconcile_event_streams_total")
+            .await
+            == 1)
+            .then_some(())
+    };
     eventually(follows)
         .await
         .expect("the service follows the events");

@@ -127,7 +127,9 @@ async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
     assert!((16..=31).contains(&hanging()), "{} hang", hanging());
     // What is put off is free, and is looked at again.
     let are_again = async || {
-        let put_off = metric(&service, "reconcile_steps_put_off").await;
+        let put_off = service
+            .metric("stratus_reconcile_steps_put_off_total")
+            .await;
         (put_off > HANGING).then_some(())
     };
     eventually(are_again).await.expect("each is put off again");
@@ -150,18 +152,6 @@ async fn databases_that_failed_and_hang_do_not_hold_up_those_of_another_project_
     assert!((1..=4).contains(&hanging), "{hanging} hang");
 }
 
-/// Returns a metric of a service without labels.
-pub(super) async fn metric(service: &Service, name: &str) -> u64 {
-    let metrics = reqwest::get(format!("{}/metrics", service.management)).await;
-    let metrics = metrics.expect("it responds").text().await;
-    let metrics = metrics.expect("it is text");
-    let value = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("stratus_{name}_total ")));
-    let value = value.unwrap_or_else(|| panic!("{name} is not in {metrics}"));
-    value.parse().expect("it is a number")
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_the_provisioner_has_lost_is_unavailable_and_not_created_again() {
     let (home, fake, service, shop) = begin(&[]).await;
@@ -172,7 +162,12 @@ async fn a_database_that_the_provisioner_has_lost_is_unavailable_and_not_created
     let is_lost = |it: &Value| it["state"] == "unavailable";
     let now = shop.wait_for(ORDERS, is_lost).await;
     assert_eq!(now["connection_string"], made["connection_string"]);
-    assert!(metric(&service, "reconcile_steps_missing").await > 0);
+    assert!(
+        service
+            .metric("stratus_reconcile_steps_missing_total")
+            .await
+            > 0
+    );
     let said = home.run(&["databases"]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let id = made["id"].as_str().expect("it has an id");
@@ -275,12 +270,18 @@ async fn a_database_that_was_never_created_is_not_lost() {
     fake.known.is_wicked.store(true, Ordering::SeqCst);
     let unknown = path("unknown");
     create(&shop, &unknown).await;
-    let has_failed = async || (metric(&service, "reconcile_steps_failed").await >= 2).then_some(());
+    let has_failed =
+        async || (service.metric("stratus_reconcile_steps_failed_total").await >= 2).then_some(());
     eventually(has_failed)
         .await
         .expect("its creation is tried again");
     assert_eq!(shop.get(&unknown).await.ok()["state"], "creating");
-    assert_eq!(metric(&service, "reconcile_steps_missing").await, 0);
+    assert_eq!(
+        service
+            .metric("stratus_reconcile_steps_missing_total")
+            .await,
+        0
+    );
     fake.known.is_wicked.store(false, Ordering::SeqCst);
     shop.wait_for(&unknown, is_running).await;
 }
@@ -298,8 +299,16 @@ async fn a_provisioner_that_is_busy_is_asked_again_when_it_says_and_nothing_has_
         .await
         .expect("it is asked every second");
     assert_eq!(calls("busy-for-long"), Some(1));
-    assert!(metric(&service, "reconcile_steps_postponed").await >= 5);
-    assert_eq!(metric(&service, "reconcile_steps_failed").await, 0);
+    assert!(
+        service
+            .metric("stratus_reconcile_steps_postponed_total")
+            .await
+            >= 5
+    );
+    assert_eq!(
+        service.metric("stratus_reconcile_steps_failed_total").await,
+        0
+    );
     assert!(home.run(&["databases"]).stdout.is_empty());
     fake.known.is_wicked.store(false, Ordering::SeqCst);
     runs_soon(&shop, &busy).await;

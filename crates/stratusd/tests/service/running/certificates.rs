@@ -1,7 +1,13 @@
 //! TLS: the certificate, and reloading it.
 
-use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustix::process::Signal;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use super::{home, send_signal, start};
 use crate::support::{TLS, eventually};
@@ -58,6 +64,60 @@ async fn a_new_certificate_is_taken_without_a_restart() {
         is_taken,
         "the service does not use the certificate that replaced the broken one"
     );
+}
+
+#[test]
+fn http_2_can_be_turned_off() {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let home = home();
+    let certificate = home.issue().cert.der().clone();
+    for (settings, chosen) in [(&[][..], &b"h2"[..]), (&["--http2", "off"], b"http/1.1")] {
+        let (mut service, base) = start(&home, &[&TLS, settings].concat());
+        let address = base.strip_prefix("https://").expect("it has TLS");
+        // Also when the certificate is loaded again.
+        for _ in 0..2 {
+            let agreed = agreed(address, &certificate);
+            assert_eq!(agreed.as_deref(), Some(chosen), "{settings:?}");
+            send_signal(&service, Signal::HUP);
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        service.kill().expect("it runs");
+        service.wait().expect("it has ended");
+        // Without TLS, a caller may begin with HTTP/2. The settings of a server begin with their length.
+        let service = home.serve(settings);
+        let first = |base: &str| {
+            let address = base.strip_prefix("http://").expect("it has no TLS");
+            let mut stream = TcpStream::connect(address).expect("the service listens");
+            stream.write_all(PREFACE).expect("it is open");
+            let mut first = [b'H'];
+            let _ = stream.read(&mut first);
+            first[0]
+        };
+        let is_http_2 = first(&service.base) == 0;
+        assert_eq!(is_http_2, chosen == b"h2", "{settings:?}");
+        // The management port never has it.
+        assert_eq!(first(&service.management), b'H');
+    }
+}
+
+/// Returns the protocol that the service chooses if it is offered both versions of HTTP.
+fn agreed(address: &str, certificate: &CertificateDer<'static>) -> Option<Vec<u8>> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).expect("it is a certificate");
+    let mut config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = [&b"h2"[..], b"http/1.1"].map(<[u8]>::to_vec).to_vec();
+    let name = "localhost".try_into().expect("it is a name");
+    let mut connection = ClientConnection::new(Arc::new(config), name).expect("it is a client");
+    let mut stream = TcpStream::connect(address).expect("the service listens");
+    while connection.is_handshaking() {
+        connection
+            .complete_io(&mut stream)
+            .expect("the handshake succeeds");
+    }
+    connection.alpn_protocol().map(<[u8]>::to_vec)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,21 +40,6 @@ fn memory(service: &Service) -> u64 {
     kib << 10
 }
 
-/// Returns the value of a metric.
-async fn metric(service: &Service, name: &str) -> u64 {
-    let text = reqwest::get(format!("{}/metrics", service.management))
-        .await
-        .expect("the service responds");
-    let text = text.text().await.expect("it is text");
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    value
-        .unwrap_or_else(|| panic!("there is no {name} in {text}"))
-        .parse()
-        .expect("it is a number")
-}
-
 fn connect(service: &Service) -> TcpStream {
     let address = service
         .base
@@ -156,20 +141,19 @@ async fn pages_that_nobody_reads_hold_neither_memory_nor_others() {
     }
     serves_others(&service, &rival, &alone).await;
     let refused = eventually(async || {
-        let refused = metric(&service, "stratus_body_refusals_total").await;
+        let refused = service.metric("stratus_body_refusals_total").await;
         Some(refused).filter(|refused| *refused > 0)
     });
     assert!(refused.await.is_some(), "no page was refused");
     // Half of the budget, and at most what one page has beyond it.
-    let bytes = metric(&service, "stratus_body_bytes").await;
+    let bytes = service.metric("stratus_body_bytes").await;
     assert!(bytes <= 4 << 20, "{bytes} bytes are in progress");
     let growth = memory(&service).saturating_sub(before);
     assert!(growth < GROWTH, "the service has grown by {growth} bytes");
     serves_others(&service, &rival, &alone).await;
     drop(held);
     // All of it is free again.
-    let free =
-        eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
+    let free = eventually(async || (service.metric("stratus_body_bytes").await == 0).then_some(()));
     free.await.expect("the budget is free again");
     assert!(shop.get("/postgres?page_size=1000").await.ok()["items"].is_array());
 }
@@ -254,7 +238,7 @@ async fn bodies_that_never_end_hold_neither_memory_nor_others() {
         held.push(stream);
     }
     serves_others(&service, &rival, &alone).await;
-    let bytes = metric(&service, "stratus_body_bytes").await;
+    let bytes = service.metric("stratus_body_bytes").await;
     assert!(
         bytes > 0 && bytes <= 4 << 20,
         "{bytes} bytes are in progress"
@@ -262,14 +246,13 @@ async fn bodies_that_never_end_hold_neither_memory_nor_others() {
     let growth = memory(&service).saturating_sub(before);
     assert!(growth < GROWTH, "the service has grown by {growth} bytes");
     let refused = eventually(async || {
-        let refused = metric(&service, "stratus_body_refusals_total").await;
+        let refused = service.metric("stratus_body_refusals_total").await;
         Some(refused).filter(|refused| *refused > 0)
     });
     assert!(refused.await.is_some(), "no body was refused");
     serves_others(&service, &rival, &alone).await;
     drop(held);
-    let free =
-        eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
+    let free = eventually(async || (service.metric("stratus_body_bytes").await == 0).then_some(()));
     free.await.expect("the budget is free again");
     shop.post(&format!("{PLACE}/postgres/large"), largest_database())
         .await
@@ -294,20 +277,18 @@ async fn a_body_counts_until_its_request_is_handled() {
         tokio::spawn(async move { shop.post(&format!("{PLACE}/postgres/large"), body).await });
     let counted = size - (16 << 10);
     // The body is counted as its pieces arrive.
-    let whole = eventually(async || {
-        (metric(&service, "stratus_body_bytes").await == counted).then_some(())
-    });
+    let whole =
+        eventually(async || (service.metric("stratus_body_bytes").await == counted).then_some(()));
     whole.await.expect("the whole body is counted");
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        assert_eq!(metric(&service, "stratus_body_bytes").await, counted);
+        assert_eq!(service.metric("stratus_body_bytes").await, counted);
     }
     other
         .batch_execute("ROLLBACK")
         .expect("the write lock is released");
     creating.await.expect("it ends").ok();
-    let free =
-        eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
+    let free = eventually(async || (service.metric("stratus_body_bytes").await == 0).then_some(()));
     free.await.expect("the budget is free again");
 }
 
@@ -334,7 +315,7 @@ async fn a_change_that_waits_lets_others_parse_their_bodies() {
     }
     let all = u64::try_from(waiting * counted).expect("it is small");
     let arrived =
-        eventually(async || (metric(&service, "stratus_body_bytes").await == all).then_some(()));
+        eventually(async || (service.metric("stratus_body_bytes").await == all).then_some(()));
     arrived.await.expect("all bodies have arrived");
     let rival = Caller::new(&service.base, RIVAL, &theirs);
     let mut body = largest_database();

@@ -314,6 +314,25 @@ impl Launched {
 }
 
 impl Service {
+    /// Returns the metrics.
+    pub async fn metrics(&self) -> String {
+        // reqwest is built without a TLS provider and uses the installed one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let text = reqwest::get(format!("{}/metrics", self.management)).await;
+        let text = text.expect("the service responds").text().await;
+        text.expect("metrics are text")
+    }
+
+    /// Returns the value of a metric. Its name may have labels.
+    pub async fn metric(&self, name: &str) -> u64 {
+        let text = self.metrics().await;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = value.unwrap_or_else(|| panic!("there is no {name} in {text}"));
+        value.parse().expect("it is a number")
+    }
+
     /// Returns the id of the process.
     pub fn id(&self) -> u32 {
         self.child.id()

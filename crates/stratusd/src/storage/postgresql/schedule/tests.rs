@@ -45,7 +45,12 @@ fn submit(schedule: &Schedule, project: char) -> Caller {
     let id = id.try_into().expect("it is an id");
     let (sender, receiver) = oneshot::channel();
     let until = Instant::now() + Duration::from_hours(1);
-    let job = Pending::new(Offer::new(Nothing), sender, Some(id), until);
+    let job = Pending::new(
+        Offer::new(Nothing),
+        sender,
+        (Some(id), until),
+        &Arc::default(),
+    );
     schedule.submit(Box::new(job));
     receiver
 }
@@ -100,7 +105,7 @@ fn hold<const N: usize>(schedule: &Schedule, projects: [char; N]) -> [Caller; N]
 /// caller has no response yet.
 fn result_of(caller: &mut Caller) -> Option<StorageError> {
     let ended = caller.try_recv().expect("the caller has its response");
-    match ended.result {
+    match ended {
         // No change of these tests has run, so a commit finds no result.
         Err(Aborted::Failed(StorageError::Closed)) | Ok(()) => None,
         Err(Aborted::Failed(error)) => Some(error),
@@ -364,10 +369,7 @@ async fn a_closed_schedule_runs_what_waits_for_no_lock() {
     assert!(matches!(error, Some(StorageError::Locked(_))), "{error:?}");
     let mut late = submit(&schedule, 'd');
     let ended = late.try_recv().expect("the caller has its response");
-    assert!(matches!(
-        ended.result,
-        Err(Aborted::Failed(StorageError::Closed))
-    ));
+    assert!(matches!(ended, Err(Aborted::Failed(StorageError::Closed))));
     lock(&schedule, runs);
     let error = result_of(&mut running);
     assert!(matches!(error, Some(StorageError::Locked(_))), "{error:?}");
