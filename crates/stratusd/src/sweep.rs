@@ -50,11 +50,15 @@ pub async fn run(store: Store, world: World, trail: Trail, stop: CancellationTok
     loop {
         let swept = async {
             let swept = once(&store, &world, trail.retention).await;
-            shorten(&store, counted, trail.entries).await.and(swept)
+            let shortened = shorten(&store, counted, trail.entries).await;
+            if shortened.is_ok() {
+                counted = Counted::Busy;
+            }
+            shortened.and(swept)
         };
         match stop.run_until_cancelled(swept).await {
             None => return,
-            Some(Ok(_)) => counted = Counted::Busy,
+            Some(Ok(_)) => {}
             Some(Err(error)) => {
                 tracing::warn!(error = %Causes(&error), "failed to sweep; trying again in a minute");
             }

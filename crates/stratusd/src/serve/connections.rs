@@ -16,16 +16,17 @@ use tokio::net::TcpStream;
 use super::times::{Activity, Rest};
 use crate::site::Site;
 
-/// The number of connections that are looked at for one that can be closed for a new one, and of the sites
-/// that these may be of.
+/// The number of connections that are looked at for one that can be closed for a new one: half of them are
+/// of the sites with the most.
 const LOOKS: usize = 32;
-/// The number of connections of one site that are looked at before those of the next one.
+/// The number of connections of one of these sites that are looked at before those of the next one.
 const EACH: usize = 8;
 /// The maximum number of connections that are being closed for new ones, and so may be open beyond the
 /// limit.
 const CLOSING: usize = 32;
-/// How long a connection without a request must have waited for one before it is closed for another one of
-/// the same site, or of one with as many: a new one has to have the time to send its request.
+/// How long a connection must have waited for a request before it is closed for another one: the response to
+/// the last one is on its way for a while, and so may be the next request. One that has had no request is
+/// closed at once for a site that has less.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a request must have waited for its caller before its connection is closed for another one:
 /// longer than networks that lose something stop for.
@@ -88,6 +89,8 @@ struct Table {
     lines: HashMap<Site, SiteLine>,
     /// The sites with the number of their connections and their turn.
     by_number: BTreeSet<(usize, Reverse<u64>, Site)>,
+    /// The sites of all connections, in the order in which these were opened or last looked at.
+    order: BTreeMap<u64, Site>,
     /// The next number of a connection or of a turn.
     next: u64,
     /// When a line was logged.
@@ -158,7 +161,6 @@ impl Connections {
         shared.counts.open.inc();
         Ok(Admission {
             shared: Arc::clone(shared),
-            site,
             seat: table.add(site, activity),
         })
     }
@@ -177,14 +179,11 @@ impl Table {
             return false;
         }
         let own = self.lines.get(&site).map_or(0, |line| line.seats.len());
-        let at_once = |rest| match rest {
-            Rest::Idle(_) => true,
-            Rest::Stalled(time) => time >= STALLED,
-        };
         let after_a_while = |rest| match rest {
-            Rest::Idle(time) => time >= PATIENCE,
+            Rest::Unused(time) | Rest::Idle(time) => time >= PATIENCE,
             Rest::Stalled(time) => time >= STALLED,
         };
+        let at_once = |rest| matches!(rest, Rest::Unused(_)) || after_a_while(rest);
         // Such a one keeps at least as many as this site then has.
         let larger: Vec<_> = (self.by_number.iter().rev())
             .take_while(|(count, ..)| *count >= own + 2)
@@ -199,7 +198,9 @@ impl Table {
                 .collect(),
             _ => vec![site],
         };
-        self.close_one_of(&larger, LOOKS, at_once) || self.close_one_of(&equal, EACH, after_a_while)
+        self.close_one_of(&larger, LOOKS / 2, at_once)
+            || self.close_any(LOOKS / 2, own + 2, at_once)
+            || self.close_one_of(&equal, EACH, after_a_while)
     }
 
     /// Closes the connection of one of several sites that has waited for its caller for long enough. Looks
@@ -216,42 +217,90 @@ impl Table {
                 return false;
             }
             looks -= looked.len();
-            let mut longest: Option<(Rest, Arc<Seat>)> = None;
-            for seat in looked {
-                if let Some(rest) = seat.activity.rest()
-                    && is_enough(rest)
-                    && longest.as_ref().is_none_or(|(longest, _)| rest > *longest)
-                {
-                    longest = Some((rest, seat));
-                }
-            }
-            if let Some((_, seat)) = longest
-                && seat.activity.close_if(is_enough)
-            {
-                self.remove(*site, seat.number.load(Ordering::Relaxed));
-                self.closing += 1;
-                seat.is_given_up.store(true, Ordering::Relaxed);
+            if self.close_longest(&looked, is_enough) {
                 return true;
             }
         }
         false
     }
 
+    /// Closes one of the connections that were not looked at for the longest time, of whichever site has at
+    /// least `most`. So busy sites with many connections do not hide those of others.
+    fn close_any(
+        &mut self,
+        looks: usize,
+        most: usize,
+        is_enough: impl Fn(Rest) -> bool + Copy,
+    ) -> bool {
+        let first: Vec<_> = self.order.iter().take(looks).collect();
+        let first: Vec<_> = first.into_iter().map(|(at, site)| (*at, *site)).collect();
+        let mut looked = Vec::new();
+        for (number, site) in first {
+            let Some(line) = self.lines.get_mut(&site) else {
+                continue;
+            };
+            let Some(seat) = line.seats.remove(&number) else {
+                continue;
+            };
+            let has_many = line.seats.len() + 1 >= most;
+            self.put_last(site, &seat, number);
+            if has_many {
+                looked.push(seat);
+            }
+        }
+        self.close_longest(&looked, is_enough)
+    }
+
+    /// Closes the connection that has waited for its caller for the longest time, and for long enough.
+    fn close_longest(
+        &mut self,
+        looked: &[Arc<Seat>],
+        is_enough: impl Fn(Rest) -> bool + Copy,
+    ) -> bool {
+        let mut longest: Option<(Rest, &Arc<Seat>)> = None;
+        for seat in looked {
+            if let Some(rest) = seat.activity.rest()
+                && is_enough(rest)
+                && longest.is_none_or(|(longest, _)| rest.time() > longest.time())
+            {
+                longest = Some((rest, seat));
+            }
+        }
+        let Some((_, seat)) = longest.filter(|(_, seat)| seat.activity.close_if(is_enough)) else {
+            return false;
+        };
+        self.remove(seat.site, seat.number.load(Ordering::Relaxed));
+        self.closing += 1;
+        seat.is_given_up.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Puts a connection last in the orders, out of which it was taken at `number`.
+    fn put_last(&mut self, site: Site, seat: &Arc<Seat>, number: u64) {
+        self.order.remove(&number);
+        self.order.insert(self.next, site);
+        seat.number.store(self.next, Ordering::Relaxed);
+        if let Some(line) = self.lines.get_mut(&site) {
+            line.seats.insert(self.next, Arc::clone(seat));
+        }
+        self.next += 1;
+    }
+
     /// Returns some of the connections of a site, at most `count`. It returns others the next time.
     fn look_at(&mut self, site: Site, count: usize) -> Vec<Arc<Seat>> {
-        let Some(line) = self.lines.get_mut(&site) else {
-            return Vec::new();
-        };
         let mut looked = Vec::new();
-        for _ in 0..count.min(line.seats.len()) {
-            let Some((_, seat)) = line.seats.pop_first() else {
+        let all = self.lines.get(&site).map_or(0, |line| line.seats.len());
+        for _ in 0..count.min(all) {
+            let first = self.lines.get_mut(&site);
+            let Some((number, seat)) = first.and_then(|line| line.seats.pop_first()) else {
                 break;
             };
-            seat.number.store(self.next, Ordering::Relaxed);
-            line.seats.insert(self.next, Arc::clone(&seat));
-            self.next += 1;
+            self.put_last(site, &seat, number);
             looked.push(seat);
         }
+        let Some(line) = self.lines.get_mut(&site) else {
+            return looked;
+        };
         let count = line.seats.len();
         self.by_number.remove(&(count, Reverse(line.turn), site));
         line.turn = self.next;
@@ -263,6 +312,7 @@ impl Table {
         let number = self.next;
         self.next += 1;
         let seat = Arc::new(Seat {
+            site,
             activity: Arc::clone(activity),
             number: number.into(),
             is_given_up: false.into(),
@@ -276,6 +326,7 @@ impl Table {
         self.by_number.remove(&(line.seats.len(), turn, site));
         line.seats.insert(number, Arc::clone(&seat));
         self.by_number.insert((line.seats.len(), turn, site));
+        self.order.insert(number, site);
         seat
     }
 
@@ -288,6 +339,7 @@ impl Table {
             return;
         }
         self.open -= 1;
+        self.order.remove(&number);
         let (left, turn) = (line.seats.len(), Reverse(line.turn));
         self.by_number.remove(&(before, turn, site));
         if left == 0 {
@@ -316,6 +368,7 @@ impl Table {
 /// The place of a connection in the [`Table`].
 #[derive(Debug)]
 struct Seat {
+    site: Site,
     activity: Arc<Activity>,
     /// The number in the line of the site. It changes only while the table is locked.
     number: AtomicU64,
@@ -327,7 +380,6 @@ struct Seat {
 #[derive(Debug)]
 pub(super) struct Admission {
     shared: Arc<Shared>,
-    site: Site,
     seat: Arc<Seat>,
 }
 
@@ -338,7 +390,7 @@ impl Drop for Admission {
         if self.seat.is_given_up.load(Ordering::Relaxed) {
             table.closing -= 1;
         } else {
-            table.remove(self.site, self.seat.number.load(Ordering::Relaxed));
+            table.remove(self.seat.site, self.seat.number.load(Ordering::Relaxed));
         }
     }
 }
@@ -425,7 +477,7 @@ mod tests {
         scene.open.clear();
         let table = scene.connections.shared.table();
         assert_eq!((table.open, table.closing), (0, 0));
-        assert!(table.lines.is_empty() && table.by_number.is_empty());
+        assert!(table.lines.is_empty() && table.by_number.is_empty() && table.order.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -444,7 +496,7 @@ mod tests {
         assert_eq!(admitted, [false, false, false, true]);
         assert_eq!(scene.count(first), 99);
         // A request that waits for its caller for long keeps no connection, and one that is served does.
-        let wait = busy[3].await_body();
+        let wait = busy[3].await_body(true);
         advance(Duration::from_millis(4_999)).await;
         let early: Vec<_> = (0..4).map(|_| scene.open(second)).collect();
         // The new site has one of its own that waits for a request, and makes room for one.
@@ -478,6 +530,20 @@ mod tests {
         }
         assert!(scene.open(site(100)));
         assert_eq!(scene.count(site(200)), busy.len());
+        // Nor do several busy ones hide one that has less.
+        let mut scene = Scene::new(60);
+        let mut busy = Vec::new();
+        for (of, count) in [(0, 13), (1, 13), (2, 13), (3, 13), (4, 8)] {
+            for _ in 0..count {
+                assert!(scene.open(site(of)));
+                if of < 4 {
+                    busy.push(scene.begin(scene.open.len() - 1));
+                }
+            }
+        }
+        assert!((0..4).any(|_| scene.open(site(100))));
+        assert_eq!(scene.count(site(4)), 7);
+        drop(busy);
         // Of sites with one connection each, others are looked at each time: here the busy ones first.
         let mut scene = Scene::new(20);
         for number in 0..20 {
@@ -494,11 +560,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_request_begins_on_a_connection_that_is_closed() {
+    async fn no_request_begins_or_goes_on_on_a_connection_that_is_closed() {
         let activity = Arc::new(Activity::new());
-        let request = activity.begin(false).expect("it is open");
+        let request = Arc::new(activity.begin(false).expect("it is open"));
         assert!(!activity.close_if(|_| true));
+        // A byte now and then is no movement.
+        assert!(request.await_body(true).end());
+        advance(STALLED).await;
+        let wait = request.await_body(false);
+        let stalled = |rest| matches!(rest, Rest::Stalled(time) if time >= STALLED);
+        assert!(activity.close_if(stalled));
+        assert!(!wait.end());
         drop(request);
+        assert!(activity.begin(false).is_none());
+        let activity = Arc::new(Activity::new());
+        drop(activity.begin(false).expect("it is open"));
+        advance(PATIENCE).await;
+        activity.note_sent();
+        assert_eq!(activity.rest(), Some(Rest::Idle(Duration::ZERO)));
         assert!(activity.close_if(|rest| matches!(rest, Rest::Idle(_))));
         assert!(activity.begin(false).is_none());
         assert!(!activity.is_one_open());

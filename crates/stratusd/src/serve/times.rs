@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum_server::accept::Accept;
+use bytes::Buf;
 use futures_util::future::BoxFuture;
 use http::{Request, Response, Version};
 use http_body::{Body, Frame, SizeHint};
@@ -245,6 +246,14 @@ impl<S: AsyncRead + AsyncWrite> AsyncRead for TimedStream<S> {
 }
 
 impl<S> TimedStream<S> {
+    /// Notes that bytes were sent, or that they wait.
+    fn note_written<T>(&mut self, written: Poll<T>) -> Poll<T> {
+        if written.is_ready() {
+            self.head.activity.note_sent();
+        }
+        self.note(written)
+    }
+
     /// Notes whether the caller has made room for what is to be written.
     fn note<T>(&mut self, written: Poll<T>) -> Poll<T> {
         let is_blocked = written.is_pending();
@@ -264,7 +273,7 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for TimedStream<S> {
     ) -> Poll<io::Result<usize>> {
         ensure_open(&self.head.activity, cx)?;
         let written = self.stream.as_mut().poll_write(cx, buf);
-        self.note(written)
+        self.note_written(written)
     }
 
     fn poll_write_vectored(
@@ -274,7 +283,7 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for TimedStream<S> {
     ) -> Poll<io::Result<usize>> {
         ensure_open(&self.head.activity, cx)?;
         let written = self.stream.as_mut().poll_write_vectored(cx, bufs);
-        self.note(written)
+        self.note_written(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -341,6 +350,7 @@ where
             body,
             open: Arc::clone(&open),
             wait: None,
+            moved: PIECE,
         });
         let response = self.service.call(request);
         Box::pin(async move {
@@ -365,6 +375,8 @@ pub(super) struct OpenBody<B> {
     open: Arc<OpenRequest>,
     /// The wait for the caller to send more.
     wait: Option<Wait>,
+    /// The bytes that have arrived since that was last noted. Before the first wait, enough to be noted.
+    moved: usize,
 }
 
 impl<B: Body + Unpin> Body for OpenBody<B> {
@@ -376,10 +388,22 @@ impl<B: Body + Unpin> Body for OpenBody<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if polled.is_ready() {
-            self.wait = None;
-        } else if self.wait.is_none() {
-            self.wait = Some(self.open.await_body());
+        if polled.is_pending() {
+            if self.wait.is_none() {
+                let has_moved = self.moved >= PIECE;
+                self.wait = Some(self.open.await_body(has_moved));
+                if has_moved {
+                    self.moved = 0;
+                }
+            }
+            return Poll::Pending;
+        }
+        if self.wait.take().is_some_and(|wait| !wait.end()) {
+            // The connection is about to end, with this request.
+            return Poll::Pending;
+        }
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            self.moved += frame.data_ref().map_or(0, Buf::remaining);
         }
         polled
     }

@@ -29,7 +29,7 @@ pub enum Counted {
 ///
 /// # Errors
 ///
-/// If the database fails. The rest is looked at the next time.
+/// If the database fails. The other projects are shortened all the same.
 pub async fn shorten(store: &Store, counted: Counted, most: u32) -> Result<usize, StorageError> {
     let mut count = 0;
     let projects = match counted {
@@ -39,22 +39,34 @@ pub async fn shorten(store: &Store, counted: Counted, most: u32) -> Result<usize
         }
         Counted::Busy => store.busy(u64::from(most) / PART),
     };
+    let mut failed = Ok(());
     for project in projects {
-        if let Some(kept_from) = newest_from(store, &project, most.into()).await? {
-            let rows = delete(store, &project, kept_from).await?;
-            if rows > 0 {
-                tracing::warn!(
-                    %project,
-                    rows,
-                    audit_entries = most,
-                    "the oldest entries of a project were deleted from the audit trail, as it has more than it may have"
-                );
+        match shorten_one(store, &project, most).await {
+            Ok(rows) => {
+                count += rows;
+                store.rest(&project);
             }
-            count += rows;
+            Err(error) => failed = Err(error),
         }
-        store.rest(&project);
     }
-    Ok(count)
+    failed.map(|()| count)
+}
+
+/// Deletes the oldest entries of a project if it has more than `most`, and returns their number.
+async fn shorten_one(store: &Store, project: &ProjectId, most: u32) -> Result<usize, StorageError> {
+    let Some(kept_from) = newest_from(store, project, most.into()).await? else {
+        return Ok(0);
+    };
+    let rows = delete(store, project, kept_from).await?;
+    if rows > 0 {
+        tracing::warn!(
+            %project,
+            rows,
+            audit_entries = most,
+            "the oldest entries of a project were deleted from the audit trail, as it has more than it may have"
+        );
+    }
+    Ok(rows)
 }
 
 /// Returns the time of the oldest one of the `most` newest entries of a project. Returns `None` if it has

@@ -36,6 +36,9 @@ pub(in crate::serve) struct Activity {
 struct State {
     /// When the last request ended, or else when the connection was opened.
     idle_since: Instant,
+    /// When bytes were last sent: hyper may have those of a response for a while after its request has
+    /// ended.
+    sent_at: Instant,
     /// When something last went on between the caller and an open request that waits for the caller now.
     moved_at: Instant,
     /// Since when bytes that are to be sent wait for the caller to read those before them.
@@ -43,12 +46,23 @@ struct State {
 }
 
 /// For how long a connection has waited for its caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::serve) enum Rest {
-    /// No request is open.
+    /// It has had no request.
+    Unused(Duration),
+    /// No request is open, and everything is sent.
     Idle(Duration),
     /// The caller neither reads what it gets nor sends what it has announced.
     Stalled(Duration),
+}
+
+impl Rest {
+    /// Returns how long that is.
+    pub(in crate::serve) fn time(self) -> Duration {
+        match self {
+            Self::Unused(time) | Self::Idle(time) | Self::Stalled(time) => time,
+        }
+    }
 }
 
 impl Activity {
@@ -61,6 +75,7 @@ impl Activity {
             unread: Mutex::default(),
             state: Mutex::new(State {
                 idle_since: now,
+                sent_at: now,
                 moved_at: now,
                 blocked_since: None,
             }),
@@ -107,16 +122,22 @@ impl Activity {
     }
 
     fn rest_in(&self, state: &State) -> Option<Rest> {
-        // Also after the last request: hyper may still have a part of its response.
-        if let Some(since) = state.blocked_since {
+        let begun = self.begun();
+        let open = begun.wrapping_sub(self.ended());
+        let all_wait = open > 0 && self.waiting.load(Ordering::Relaxed) >= open;
+        let stalled_since = [all_wait.then_some(state.moved_at), state.blocked_since];
+        // The one that lasts longest. Also after the last request, of whose response a part may be left.
+        if let Some(since) = stalled_since.into_iter().flatten().min() {
             return Some(Rest::Stalled(since.elapsed()));
         }
-        let open = self.begun().wrapping_sub(self.ended());
-        if open == 0 {
-            return Some(Rest::Idle(state.idle_since.elapsed()));
+        if open > 0 {
+            return None;
         }
-        let all_wait = self.waiting.load(Ordering::Relaxed) >= open;
-        all_wait.then(|| Rest::Stalled(state.moved_at.elapsed()))
+        Some(if begun == 0 {
+            Rest::Unused(state.idle_since.elapsed())
+        } else {
+            Rest::Idle(state.idle_since.max(state.sent_at).elapsed())
+        })
     }
 
     /// Notes that a request has begun, on a connection whose requests are multiplexed or not. The
@@ -139,6 +160,11 @@ impl Activity {
     /// Notes whether bytes wait to be sent until the caller reads those before them.
     pub(super) fn note_blocked(&self, is_blocked: bool) {
         self.state().blocked_since = is_blocked.then(Instant::now);
+    }
+
+    /// Notes that bytes were sent.
+    pub(in crate::serve) fn note_sent(&self) {
+        self.state().sent_at = Instant::now();
     }
 
     /// Returns how long no request has been open, or `None` if one is open.
@@ -199,9 +225,13 @@ pub(in crate::serve) struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Notes that the request waits for more of its body, until what this returns is dropped.
-    pub(in crate::serve) fn await_body(self: &Arc<Self>) -> Wait {
-        self.activity.state().moved_at = Instant::now();
+    /// Notes that the request waits for more of its body, until what this returns ends. It goes on waiting
+    /// as before unless much has arrived meanwhile: or a caller could keep its connection by a byte now
+    /// and then.
+    pub(in crate::serve) fn await_body(self: &Arc<Self>, has_moved: bool) -> Wait {
+        if has_moved {
+            self.activity.state().moved_at = Instant::now();
+        }
         if self.waits.fetch_add(1, Ordering::Relaxed) == 0 {
             self.activity.waiting.fetch_add(1, Ordering::Relaxed);
         }
@@ -212,7 +242,7 @@ impl OpenRequest {
 
     /// Notes that the response waits for the caller, until what this returns is dropped.
     pub(in crate::serve) fn await_reader(self: &Arc<Self>) -> Unread {
-        let wait = self.await_body();
+        let wait = self.await_body(true);
         let mut unread = self.activity.unread();
         let number = unread.last_key_value().map_or(0, |(last, _)| last + 1);
         unread.insert(number, Instant::now());
@@ -231,6 +261,19 @@ impl Drop for OpenRequest {
 #[derive(Debug)]
 pub(in crate::serve) struct Wait {
     request: Arc<OpenRequest>,
+}
+
+impl Wait {
+    /// Ends the wait, and returns whether the request may go on: not if the connection is to be closed.
+    pub(in crate::serve) fn end(self) -> bool {
+        let activity = Arc::clone(&self.request.activity);
+        let state = activity.state();
+        let may = !activity.is_closed();
+        // While it is locked, so that the connection is not closed as one that waits.
+        drop(self);
+        drop(state);
+        may
+    }
 }
 
 impl Drop for Wait {

@@ -158,6 +158,14 @@ async fn a_storage_that_has_filled_up_meanwhile_does_not_shrink() {
     // From then on, the provisioner has a shape of its own.
     ask("PATCH", json!({ "ha_type": "sync" })).await;
     wait(&|| size() == Some(128)).await;
+    // Until what it has seen is recorded, and nothing is due: the API must not know what is in use from now on.
+    let observed = || watched.observed.load(Ordering::SeqCst);
+    let rests = eventually(async || {
+        let before = observed();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        (observed() == before).then_some(())
+    });
+    rests.await.expect("it looks at the database now and then");
     // Of 64 GiB, less than 80 % must be in use.
     watched.used.store(52 << 30, Ordering::SeqCst);
     let before = watched.observed.load(Ordering::SeqCst);
