@@ -16,10 +16,11 @@ use tokio::net::TcpStream;
 use super::times::{Activity, Rest};
 use crate::site::Site;
 
-/// The number of connections that are looked at for one that can be closed for a new one: half of them are
-/// of the sites with the most.
+/// The number of connections of sites with more that are looked at for one that can be closed for a new
+/// one. Half of them are of the sites with the most.
 const LOOKS: usize = 32;
-/// The number of connections of one of these sites that are looked at before those of the next one.
+/// The number of connections of one of these sites that are looked at before those of the next one, and of
+/// those of sites with as many.
 const EACH: usize = 8;
 /// The maximum number of connections that are being closed for new ones, and so may be open beyond the
 /// limit.

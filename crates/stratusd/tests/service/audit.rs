@@ -393,7 +393,7 @@ on_both! {
         assert_eq!(left.len(), 19);
         assert_eq!(left[..18], all[all.len() - 18..]);
         assert_eq!(entries("rival"), others);
-        // Whoever has written them, all are counted at the start.
+        // At the start of a service, the entries of all projects are counted, also those of earlier processes.
         let few = u32::try_from(others.len()).expect("it fits");
         assert!((10..19).contains(&few));
         assert_eq!(shorten(Counted::Busy, few).await, 0);

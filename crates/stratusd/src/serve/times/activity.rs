@@ -52,7 +52,7 @@ pub(in crate::serve) enum Rest {
     Unused(Duration),
     /// No request is open, and everything is sent.
     Idle(Duration),
-    /// The caller neither reads what it gets nor sends what it has announced.
+    /// The caller does not read its response, or does not send the rest of a request body.
     Stalled(Duration),
 }
 

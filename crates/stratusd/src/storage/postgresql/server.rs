@@ -36,7 +36,7 @@ pub struct Server {
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
-    /// The runtime in which the connections run, whoever needs them first.
+    /// The runtime in which all connections run, also those that a task of another runtime asks for.
     runtime: Handle,
     limits: Limits,
     world: World,
