@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -233,8 +233,8 @@ impl Table {
         most: usize,
         is_enough: impl Fn(Rest) -> bool + Copy,
     ) -> bool {
-        let first: Vec<_> = self.order.iter().take(looks).collect();
-        let first: Vec<_> = first.into_iter().map(|(at, site)| (*at, *site)).collect();
+        let first = self.order.iter().take(looks);
+        let first: Vec<_> = first.map(|(number, site)| (*number, *site)).collect();
         let mut looked = Vec::new();
         for (number, site) in first {
             let Some(line) = self.lines.get_mut(&site) else {
@@ -272,7 +272,6 @@ impl Table {
         };
         self.remove(seat.site, seat.number.load(Ordering::Relaxed));
         self.closing += 1;
-        seat.is_given_up.store(true, Ordering::Relaxed);
         true
     }
 
@@ -316,7 +315,6 @@ impl Table {
             site,
             activity: Arc::clone(activity),
             number: number.into(),
-            is_given_up: false.into(),
         });
         self.open += 1;
         let line = self.lines.entry(site).or_insert_with(|| SiteLine {
@@ -373,8 +371,6 @@ struct Seat {
     activity: Arc<Activity>,
     /// The number in the line of the site. It changes only while the table is locked.
     number: AtomicU64,
-    /// Whether the connection is closed for another one. It changes only while the table is locked.
-    is_given_up: AtomicBool,
 }
 
 /// A connection that counts towards the limit of [`Connections`] until this is dropped.
@@ -388,7 +384,7 @@ impl Drop for Admission {
     fn drop(&mut self) {
         self.shared.counts.open.dec();
         let mut table = self.shared.table();
-        if self.seat.is_given_up.load(Ordering::Relaxed) {
+        if self.seat.activity.is_closed() {
             table.closing -= 1;
         } else {
             table.remove(self.seat.site, self.seat.number.load(Ordering::Relaxed));
