@@ -266,7 +266,7 @@ on_both! {
         let kills = variable("STRATUS_CASES").unwrap_or(KILLS);
         let mut round = 0;
         // A slow machine has acknowledged little when the service is killed, so there it is killed
-        // more often.
+        // more often, and later.
         while round < kills || made <= ENOUGH && round < 10 * kills {
             let mut service = home.serve(&settings);
             let caller = Caller::new(&service.base, SHOP, &token);
@@ -274,8 +274,7 @@ on_both! {
             let writers: Vec<_> = (0..WRITERS)
                 .map(|writer| tokio::spawn(write(caller.clone(), writer, round, Arc::clone(&stop))))
                 .collect();
-            // Kill it after a different time in each round, from one millisecond on.
-            tokio::time::sleep(Duration::from_millis(round * 37 % 251)).await;
+            tokio::time::sleep(Duration::from_millis(round * 37 % 251 * (1 + round / kills))).await;
             service.kill();
             stop.store(true, Ordering::Relaxed);
             let service = home.serve(&settings);

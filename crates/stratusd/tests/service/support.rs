@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 /// How long a test waits for an event that must happen. Long, because the machine may be busy; only
 /// a failure takes this long.
-pub const PATIENCE: Duration = Duration::from_mins(2);
+pub const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Polls until there is a result. Returns `None` if there is none within [`PATIENCE`].
 pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> Option<T> {

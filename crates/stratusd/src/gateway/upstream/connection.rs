@@ -95,7 +95,11 @@ impl AsyncWrite for Stream {
         self.0.as_mut().poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.as_mut().poll_shutdown(cx)
+    /// Does nothing: the connection ends when it is dropped.
+    ///
+    /// If it told the upstream first, an upstream that answers at once would end the connection in order
+    /// before the drop resets it, and its local port would be kept after all.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
