@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use axum_server::{AddrListener, Address};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+#[cfg(target_os = "linux")]
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 
 /// The number of file descriptors that are kept for other uses than connections to the API:
@@ -19,6 +21,12 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// How long the service is not ready after a failure to accept a connection. A failure is logged
 /// only if there was none during this time before it.
 const BURST: Duration = Duration::from_secs(5);
+/// How many bytes of a response the system keeps for a connection beyond those that are on their way. More
+/// wait in the process, whose memory for responses has a bound. Without it the system keeps megabytes for
+/// each connection, and says that there is room again only once a third of them is free, so a caller that
+/// reads slowly would look like one that does not read.
+#[cfg(target_os = "linux")]
+const NOT_SENT: u32 = 64 << 10;
 
 /// Raises the limit of open files of the process as far as the system allows. Returns how many
 /// connections the process can hold beside `other_files`: at most `connections`, which
@@ -66,6 +74,9 @@ impl Accepting {
         listener: std::net::TcpListener,
         failures: Arc<AcceptFailures>,
     ) -> io::Result<Self> {
+        // Connections have what their listener has.
+        #[cfg(target_os = "linux")]
+        SockRef::from(&listener).set_tcp_notsent_lowat(NOT_SENT)?;
         let listener = TcpListener::from_std(listener)?;
         Ok(Self { listener, failures })
     }

@@ -13,6 +13,8 @@ pub mod process;
 pub mod provisioner;
 pub mod proxy;
 pub mod servers;
+#[cfg(target_os = "linux")]
+pub mod sockets;
 pub mod whole;
 
 use std::path::Path;

@@ -4,9 +4,9 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 
 use crate::on_both;
-use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
+use crate::support::{Home, eventually};
 
 on_both! {
     async fn replicas_open_what_others_seal_while_keys_are_rotated(home: Home) {
@@ -114,6 +114,49 @@ async fn a_rotation_goes_on_after_what_it_cannot_open() {
         let name = made["name"].as_str().expect("it is a name");
         let now = caller.get(&path(name)).await.ok();
         assert_eq!(now["connection_string"], made["connection_string"]);
+    }
+}
+
+/// Without an end, a rotation would follow for ever a service that was not restarted with the new key.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_ends_beside_a_service_with_the_old_key() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let old = std::fs::read_to_string(home.keys()).expect("the key file exists");
+    let new = home.succeed(&["key", "generate"]);
+    std::fs::write(home.path().join("new-old"), format!("{new}{old}"))
+        .expect("the folder is writable");
+    let token = home.token("shop", &[]);
+    let service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let resetting: Vec<_> = (0..4)
+        .map(|number| {
+            let caller = caller.clone();
+            let path = format!("/location/eu-central-h1/postgres/database-{number}");
+            tokio::spawn(async move {
+                let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
+                caller.post(&path, body).await.ok();
+                let reset = format!("{path}/reset-superuser-password");
+                for turn in 0.. {
+                    let body = serde_json::json!({ "password": format!("Own-Passw0rd-{turn}") });
+                    caller.post(&reset, body).await.ok();
+                }
+            })
+        })
+        .collect();
+    // A pass that no reset falls into ends it well.
+    let refused = eventually(async || {
+        let output = home.run(&["key", "rotate", "--encryption-keys-file", "new-old"]);
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    });
+    let refused = refused.await.expect("passes find what was encrypted again");
+    assert!(
+        refused.contains("a service still encrypts others with another key: restart every replica"),
+        "{refused}"
+    );
+    for writer in resetting {
+        assert!(!writer.is_finished());
+        writer.abort();
     }
 }
 

@@ -2,17 +2,22 @@
 //! their body.
 
 use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use h2::client::{Builder, Connection, SendRequest};
 use http::Request;
 use serde_json::json;
+#[cfg(target_os = "linux")]
+use socket2::{Domain, Socket, Type};
 use tokio::net::TcpStream;
 
 use super::PLACE;
 use super::target::{GET, Target, read_response, status_and_type};
 use crate::support::eventually;
 use crate::support::inventory::{RIVAL, SHOP};
+#[cfg(target_os = "linux")]
+use crate::support::sockets::sent;
 
 /// The largest window that HTTP/2 has.
 const NO_LIMIT: u32 = (1 << 31) - 1;
@@ -247,6 +252,35 @@ async fn callers_of_http_1_that_never_read_do_not_keep_their_connections() {
     }
     assert_all_closed(&target).await;
     target.still_serves().await;
+}
+
+/// Without a bound, the system keeps megabytes of them for each connection, which no budget counts.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_keeps_little_of_responses_that_nobody_reads() {
+    let target = Target::new(&[]);
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
+    // As small as the system allows, so that what the caller keeps counts for little.
+    socket.set_recv_buffer_size(1).expect("it can be set");
+    let address = target.service.base.strip_prefix("http://");
+    let address: SocketAddr = address
+        .and_then(|it| it.parse().ok())
+        .expect("it is an address");
+    socket
+        .connect(&address.into())
+        .expect("the service listens");
+    let mut stream = std::net::TcpStream::from(socket);
+    stream.set_nonblocking(true).expect("it can be set");
+    let own = stream.local_addr().expect("it is connected");
+    let (mut kept, mut times) = (0, 0);
+    while times < 50 {
+        let _ = stream.write(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let now = sent(address, own).expect("it is connected");
+        times = if now == kept { times + 1 } else { 0 };
+        kept = now;
+    }
+    assert!(0 < kept && kept <= 256 << 10, "{kept} bytes");
 }
 
 #[tokio::test(flavor = "multi_thread")]
