@@ -152,7 +152,7 @@ async fn a_secret_is_asked_for_with_each_call_and_within_its_time_out() {
         .config()
         .credential(0, Scheme::Bearer, source)
         .retries(Retries::new(1).first_pause(Duration::from_millis(1)))
-        .timeout(Some(Duration::from_millis(500)))
+        .timeout(Some(Duration::from_secs(3)))
         .build()
         .unwrap();
     assert!(!format!("{transport:?}").contains("hunter"));

@@ -94,7 +94,7 @@ pub fn lines(findings: &mut Findings) -> Vec<String> {
 
 /// Times that let a test wait for one of them.
 pub fn short() -> Times {
-    let short = Duration::from_millis(300);
+    let short = Duration::from_secs(1);
     Times {
         connect: short,
         response: short,

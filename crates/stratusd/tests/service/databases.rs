@@ -109,7 +109,7 @@ on_both! {
 
     async fn a_restarted_database_is_unavailable_until_it_is_up_again(home: Home) {
         home.apply(&two_projects());
-        let settings = ["--simulate-delay", "1s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
+        let settings = ["--simulate-delay", "3s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
         let service = home.serve(&settings);
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let reader = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));
@@ -137,7 +137,7 @@ on_both! {
 
     async fn a_deleted_database_leaves_its_name_at_once_and_is_gone_later(home: Home) {
         home.apply(&two_projects());
-        let settings = ["--simulate-delay", "2s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
+        let settings = ["--simulate-delay", "5s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
         let service = home.serve(&settings);
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let reader = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));

@@ -388,6 +388,71 @@ async fn the_commands_for_databases_on_this_machine_are_as_the_page_says() {
     assert!(into.join("data/PG_VERSION").exists());
 }
 
+/// Returns a default as `stratusd config` prints it, in the units that it has, or `None` if there is none.
+fn printed(default: &str) -> Option<String> {
+    let default = default.replace(',', "");
+    let number = |text: &str| text.parse::<u64>().expect("it is a number");
+    match default.split_once(' ') {
+        None if default == "none" => None,
+        None => Some(default),
+        Some((count, "KiB")) => Some((number(count) << 10).to_string()),
+        Some((count, "MiB")) => Some((number(count) << 20).to_string()),
+        Some((count, "s")) => Some(format!("{count}s")),
+        Some((count, "min")) => Some(format!("{}s", number(count) * 60)),
+        Some((count, "d")) => Some(format!("{count}d")),
+        Some((_, unit)) => panic!("no unit of a default: {unit}"),
+    }
+}
+
+#[test]
+fn the_defaults_in_the_tables_are_those_of_the_settings() {
+    let home = Home::sqlite();
+    let output = Command::new(PROGRAM)
+        .arg("config")
+        .current_dir(home.path())
+        .env_clear()
+        .output()
+        .expect("the program starts");
+    let config = String::from_utf8(output.stdout).expect("it is text");
+    let known = |setting: &str| {
+        let start = format!("{setting} = \"");
+        let line = config.lines().find_map(|line| line.strip_prefix(&start));
+        let value = line.map(|rest| rest.strip_suffix("\" # default").expect("it is a default"));
+        let is_unset = config.contains(&format!("# {setting} is not set\n"));
+        assert!(value.is_some() != is_unset, "there is no setting {setting}");
+        value.map(str::to_owned)
+    };
+    let page = sections().join("\n## ");
+    let mut compared = 0;
+    let mut columns: Option<(usize, usize)> = None;
+    for line in page.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let at = |name: &str| cells.iter().position(|cell| *cell == name);
+        if !line.starts_with('|') {
+            columns = None;
+        } else if let (Some(setting), Some(default)) = (at("setting"), at("default")) {
+            columns = Some((setting, default));
+        } else if let Some((setting, default)) = columns
+            && cells[setting].starts_with('`')
+            && !cells[default].starts_with('[')
+        {
+            let settings: Vec<&str> = cells[setting].split(", ").collect();
+            let mut defaults: Vec<&str> = cells[default].split(", ").collect();
+            // One that all of them have.
+            if let [one] = defaults[..] {
+                defaults = vec![one; settings.len()];
+            }
+            assert_eq!(settings.len(), defaults.len(), "{line}");
+            for (setting, default) in settings.iter().zip(defaults) {
+                let setting = setting.trim_matches('`');
+                assert_eq!(known(setting), printed(default), "{setting}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "the page has {compared} defaults");
+}
+
 #[test]
 fn every_line_of_the_page_is_in_a_section_that_is_run() {
     let run = [

@@ -28,7 +28,7 @@ fn later(than: &Value, seconds: i64) -> String {
 on_both! {
     async fn a_database_is_restored_from_its_backups(home: Home) {
         home.apply(&two_projects());
-        let settings = ["--simulate-delay", "1s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
+        let settings = ["--simulate-delay", "3s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
         let service = home.serve(&settings);
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let reader = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));
@@ -89,7 +89,7 @@ on_both! {
 
     async fn a_standby_is_promoted_once_it_is_asked_for(home: Home) {
         home.apply(&two_projects());
-        let settings = ["--simulate-delay", "1s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
+        let settings = ["--simulate-delay", "3s", "--simulate-jitter", "0s", "--observe-every", "100ms"];
         let service = home.serve(&settings);
         let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let reader = Caller::new(&service.base, SHOP, &home.token("shop", &["--read-only"]));

@@ -93,7 +93,7 @@ async fn an_upgrade_that_is_taken_back_too_late_stays_and_holds_nothing_up() {
     home.apply(&two_projects());
     let service = home.serve(&[
         "--simulate-delay",
-        "3s",
+        "8s",
         "--simulate-jitter",
         "0s",
         "--observe-every",
@@ -114,7 +114,7 @@ async fn an_upgrade_that_is_taken_back_too_late_stays_and_holds_nothing_up() {
         "cannot be restored while the database is upgraded from version 16 to 17"
     );
     // By then the provisioner is at it.
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     upgrade("16");
     let is_upgraded = |now: &Value| now["version"] == "17" && now["state"] == "running";
     shop.wait_for(ORDERS, is_upgraded).await;

@@ -177,7 +177,7 @@ fn a_stream_without_end_is_left_after_its_time() {
         )
     };
     let url = serve_router(axum::Router::new().route("/visitors", get(visitors)));
-    let mut client = Client::start(&museum_at(&url), &["--timeout", "1"]);
+    let mut client = Client::start(&museum_at(&url), &["--timeout", "3"]);
     let texts = client.ok("watch", &json!({}));
     assert!(
         texts[0].starts_with("{\"name\":\"Ada\"}\n{\"name\":\"Ada\"}\n"),
@@ -250,7 +250,7 @@ fn slow(together: usize) -> (String, Arc<AtomicUsize>, Arc<AtomicUsize>) {
 /// Waits until a count has a value.
 #[track_caller]
 fn wait_for(count: &AtomicUsize, value: usize) {
-    for _ in 0..300 {
+    for _ in 0..3000 {
         if count.load(Ordering::SeqCst) == value {
             return;
         }

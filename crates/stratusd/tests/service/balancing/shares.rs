@@ -163,13 +163,13 @@ async fn silent_vms_of_a_project_do_not_delay_the_checks_of_another() {
     );
     let inventory = with_quiet(net, &hostile, 1);
     // One that does not respond keeps a check for this long.
-    let settings = ["--balance-check-timeout", "15s"];
+    let settings = ["--balance-check-timeout", "60s"];
     let begun = Instant::now();
     let cloud = Cloud::start(Home::sqlite(), net, &inventory, &settings);
     cloud.address("quiet", 1).await;
     let took = begun.elapsed();
     assert!(
-        took < Duration::from_secs(12),
+        took < Duration::from_secs(45),
         "it was checked after {took:?}"
     );
 }

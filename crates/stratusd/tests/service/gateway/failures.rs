@@ -97,11 +97,11 @@ async fn a_length_that_is_said_twice_is_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_does_not_respond_in_time_is_a_gateway_timeout() {
-    let scene = Scene::new(&["--gateway-response-timeout", "300ms"]).await;
+    let scene = Scene::new(&["--gateway-response-timeout", "2s"]).await;
     let begun = Instant::now();
     let late = scene.get(&scene.key, "/v1/late/60000").await;
     assert_eq!(error(late).await, (504, "upstream_timeout".to_owned()));
-    assert!(begun.elapsed() >= Duration::from_millis(300));
+    assert!(begun.elapsed() >= Duration::from_secs(2));
     // The request is cancelled there.
     scene.ensure_ended().await;
     let early = scene.get(&scene.key, "/v1/late/10").await;
@@ -110,7 +110,7 @@ async fn an_upstream_that_does_not_respond_in_time_is_a_gateway_timeout() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_response_that_ends_early_is_not_passed_on_as_complete() {
-    let scene = Scene::new(&["--gateway-idle-timeout", "300ms"]).await;
+    let scene = Scene::new(&["--gateway-idle-timeout", "2s"]).await;
     // In the first, the upstream breaks off; in the second, it says nothing for too long.
     for path in ["/v1/abort/3", "/v1/pause/3"] {
         let mut response = scene.get(&scene.key, path).await;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{PLACE, ask, create, is_running};
-use crate::support::eventually;
 use crate::support::servers::{Servers, connect};
+use crate::support::{PATIENCE, eventually};
 
 /// The path of the database.
 const ORDERS: &str = "/location/eu-central-h1/postgres/orders";
@@ -170,7 +170,7 @@ async fn an_upgrade_that_is_killed_at_each_stage_loses_nothing() {
                 break;
             }
             assert!(
-                begun.elapsed() < Duration::from_mins(1),
+                begun.elapsed() < PATIENCE,
                 "{stage:?} is not reached: {text}"
             );
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -50,22 +50,23 @@ impl Scene {
 /// would wait for the response to the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_takes_two_messages() {
-    const CREATES: u64 = 40;
+    const CREATES: usize = 40;
     let Some(scene) = Scene::start().await else {
         return;
     };
     // The first create prepares the statements.
     scene.caller.post_nothing(KEYS).await.ok();
-    let before = scene.proxy.sent();
+    let mut sent = Vec::new();
     for _ in 0..CREATES {
+        let before = scene.proxy.sent();
         scene.caller.post_nothing(KEYS).await.ok();
+        sent.push(scene.proxy.sent() - before);
     }
-    let sent = scene.proxy.sent() - before;
-    // The service asks for other things as well, such as the token once a second.
-    let most = CREATES * 3;
+    // The service asks for other things as well, such as the token once a second, but hardly beside each.
+    let least = sent.iter().min().copied().unwrap_or_default();
     assert!(
-        (CREATES..most).contains(&sent),
-        "{sent} messages for {CREATES} creates"
+        (1..=2).contains(&least),
+        "messages of each create: {sent:?}"
     );
 }
 
