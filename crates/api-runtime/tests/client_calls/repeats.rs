@@ -47,7 +47,9 @@ async fn a_call_that_takes_too_long_ends() {
         error.to_string(),
         "no response from the API to `thing_view` in time"
     );
-    assert!(error.is_timeout() && error.is_retryable() && begun.elapsed() < Duration::from_mins(1));
+    assert!(
+        error.is_timeout() && error.is_retryable() && begun.elapsed() < Duration::from_secs(30)
+    );
 }
 
 #[tokio::test]
@@ -71,7 +73,7 @@ async fn a_body_that_arrives_too_slowly_ends_with_the_time_out_of_the_call() {
             error.to_string(),
             "the response (200 OK) of `thing_view` ended early"
         );
-        assert!(error.is_timeout() && begun.elapsed() < Duration::from_mins(1));
+        assert!(error.is_timeout() && begun.elapsed() < Duration::from_secs(30));
     }
 }
 
@@ -88,13 +90,13 @@ async fn a_stream_ends_after_a_time_out() {
             sent.unwrap_or_else(|error: Error<Problem>| panic!("{error}"))
         };
         let pieces = collect(runtime::stream(get().await).into_inner());
-        let pieces = tokio::time::timeout(Duration::from_mins(1), pieces).await;
+        let pieces = tokio::time::timeout(Duration::from_secs(30), pieces).await;
         let pieces = pieces.expect("the stream ends");
         let (last, before) = pieces.split_last().expect("it has a time-out");
         assert!(last.as_ref().is_err_and(Error::is_timeout), "{last:?}");
         assert!(before.iter().all(Result::is_ok), "{before:?}");
         let events = collect(runtime::events(get().await).into_inner());
-        let events = tokio::time::timeout(Duration::from_mins(1), events).await;
+        let events = tokio::time::timeout(Duration::from_secs(30), events).await;
         assert_eq!(events.expect("the stream ends").len(), 1);
     }
 }

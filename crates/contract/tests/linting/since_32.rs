@@ -176,7 +176,7 @@ fn a_long_chain_of_tags_takes_linear_time() {
     let tags = format!("tags: [{}, {{ name: t30000 }}]", chain.join(", "));
     let start = std::time::Instant::now();
     assert_eq!(diagnostics(&DOCUMENT.replace("@@", &tags)), vec![]);
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -202,7 +202,7 @@ async fn nobody_waits_for_a_collector_that_never_responds() {
     let since = Instant::now();
     let (ended, log) = service.wait();
     assert!(ended, "{log}");
-    assert!(since.elapsed() < 3 * QUICK, "it took {:?}", since.elapsed());
+    assert!(since.elapsed() < QUICK, "it took {:?}", since.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,7 +42,7 @@ const LONG: Duration = Duration::from_secs(16);
 const RESPONSE: Duration = Duration::from_secs(40);
 /// How long after the last fault the replicas respond as before: a statement that was sent before
 /// may take its time, and so may a new connection after it.
-const RECOVERY: Duration = Duration::from_secs(30);
+const RECOVERY: Duration = Duration::from_secs(16);
 
 /// Two replicas, each with a proxy before the same server.
 struct Replicas {
