@@ -54,7 +54,8 @@ pub type StoreError = Box<dyn std::error::Error + Send + Sync>;
 /// - a claim that is neither finished nor abandoned, because its process has ended, ends by itself, but
 ///   not before the longest time that a handler takes;
 /// - an outcome is kept for the time that the contract promises, and is deleted then;
-/// - the number of ids has a bound, as a whole and for each scope.
+/// - the number of ids has a bound, as a whole, for each scope, and for all callers together whose
+///   credentials were not checked.
 ///
 /// A store must not panic. It can be shared by several servers, if they have the same operations.
 pub trait IdempotencyStore: Send + Sync + 'static {
@@ -97,6 +98,9 @@ pub trait IdempotencyStore: Send + Sync + 'static {
 pub struct KeyedRequest {
     /// The hash of the caller, by which a store counts how many keys a caller has.
     pub scope: [u8; 32],
+    /// Whether the caller is known, because its credentials were checked. If not, the scope is a hash
+    /// of whatever the caller has sent, so one caller can have any number of scopes.
+    pub is_known: bool,
     /// The hash of the caller, the operation and the key, by which a store finds an outcome.
     pub id: [u8; 32],
     /// The hash of everything that the request asks for. A store keeps it with the outcome.
@@ -130,7 +134,8 @@ pub enum Begun {
     },
     /// Nothing, and the caller may have no more keys; with the time until it may, if known.
     ScopeFull(Option<Duration>),
-    /// Nothing, and the store can keep no more keys; with the time until it can, if known.
+    /// Nothing, and the store can keep no more keys, or no more of unknown callers; with the time until
+    /// it can, if known.
     StoreFull(Option<Duration>),
 }
 
@@ -179,7 +184,8 @@ pub struct Idempotency {
 
 impl Idempotency {
     /// Keeps responses of up to 16 KiB in a store, for requests with bodies of up to 1 MiB, of which 64
-    /// of one caller, and 1024 of all, may be in progress.
+    /// of one caller, 512 of callers whose credentials were not checked, and 1024 of all, may be in
+    /// progress.
     #[must_use]
     pub fn new(store: impl IdempotencyStore) -> Self {
         Self {
@@ -206,8 +212,9 @@ impl Idempotency {
         self
     }
 
-    /// Sets how many requests with a key may be in progress, as a whole and of one caller. They run to
-    /// their end even if their callers hang up.
+    /// Sets how many requests with a key may be in progress, as a whole and of one caller. Callers whose
+    /// credentials were not checked have half of the whole together. The requests run to their end even
+    /// if their callers hang up.
     #[must_use]
     pub fn in_progress(mut self, of_all: usize, of_one: usize) -> Self {
         self.places = Arc::new(Places::new(of_all, of_one));
@@ -222,6 +229,12 @@ impl fmt::Debug for Idempotency {
             .field("body_limit", &self.body_limit)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns how much of a bound for all callers those have together who are not known: half of it. The
+/// bound for one caller does not stop them, since they can be as many callers as they like.
+fn of_unknown(all: usize) -> usize {
+    all.div_ceil(2)
 }
 
 /// Returns whether the contract gives an operation idempotency keys.

@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, future, stream};
 use http_body_util::BodyExt;
 use tower_service::Service;
 
-use super::{ANN, FIRST, Served, memory};
+use super::{ANN, FIRST, Received, Served, memory};
 
 /// The size of what `created` responds with: the names and values of its headers, and its body.
 const CREATED: usize =
@@ -129,6 +129,58 @@ async fn a_store_keeps_so_many_keys_of_one_caller_and_of_all() {
     assert_eq!(served.create("bob", "2").await.run(), ("4", false));
     assert_eq!(served.create("ann", "2").await.run(), ("2", true));
     assert_eq!(served.create("carl", "1").await.status, 503);
+}
+
+/// Pays, which needs no credentials, with an `Authorization` that nobody checks.
+async fn pay(served: &Served, sent: &str) -> Received {
+    let headers = [("authorization", sent), ("idempotency-key", "1")];
+    served.send("/payments", &headers, "").await
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_whose_credentials_nobody_checks_have_half_of_the_keys() {
+    let store = MemoryStore::new()
+        .lifetime(Duration::from_secs(60))
+        .keys(4, 1);
+    let served = Served::counting(Idempotency::new(store));
+    assert_eq!(pay(&served, "a").await.run(), ("1", false));
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(pay(&served, "b").await.run(), ("2", false));
+    let full = pay(&served, "c").await;
+    assert_eq!(
+        (full.status.as_u16(), full.header("retry-after")),
+        (503, "50")
+    );
+    // The other half is for callers who are known.
+    assert_eq!(served.create("ann", "1").await.run(), ("3", false));
+    assert_eq!(served.create("bob", "1").await.run(), ("4", false));
+    assert_eq!(served.create("carl", "1").await.status, 503);
+    assert_eq!(pay(&served, "a").await.run(), ("1", true));
+    // A key that is forgotten makes room in their half.
+    tokio::time::advance(Duration::from_secs(50)).await;
+    assert_eq!(pay(&served, "c").await.run(), ("5", false));
+    assert_eq!(pay(&served, "d").await.status, 503);
+}
+
+#[tokio::test]
+async fn callers_whose_credentials_nobody_checks_have_half_of_the_places() {
+    let (served, gate) = Served::waiting(memory().in_progress(2, 1));
+    let paying = served.clone();
+    let first = tokio::spawn(async move { pay(&paying, "a").await });
+    served.running(1).await;
+    assert_eq!(pay(&served, "b").await.status, 503);
+    let creating = served.clone();
+    let known = tokio::spawn(async move { creating.create("ann", "1").await });
+    served.running(2).await;
+    gate.notify_waiters();
+    for task in [first, known] {
+        task.await.expect("it ends").run();
+    }
+    let paying = served.clone();
+    let next = tokio::spawn(async move { pay(&paying, "b").await });
+    served.running(3).await;
+    gate.notify_waiters();
+    assert_eq!(next.await.expect("it ends").run(), ("3", false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,9 +51,16 @@ impl Digest {
     }
 }
 
+/// The caller of a request.
+pub(super) struct Caller {
+    pub scope: [u8; 32],
+    /// Whether credentials of the caller were checked.
+    pub is_known: bool,
+}
+
 /// Returns the hashes of a request of a caller.
 pub(super) fn keyed(
-    scope: [u8; 32],
+    Caller { scope, is_known }: Caller,
     operation: &Operation,
     parts: &Parts,
     body: &Bytes,
@@ -75,6 +82,7 @@ pub(super) fn keyed(
     }
     KeyedRequest {
         scope,
+        is_known,
         id: id.end(),
         digest: digest.and(body).end(),
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::{Begun, Claim, IdempotencyStore, KeyedRequest, Outcome, StoreError};
+use super::{Begun, Claim, IdempotencyStore, KeyedRequest, Outcome, StoreError, of_unknown};
 
 /// How long an outcome is kept by default.
 const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -22,8 +22,8 @@ const KEYS_OF_CALLER: usize = 256;
 /// expired ones become fewer, and few enough that no request waits for a long sweep.
 const SWEPT: usize = 8;
 
-/// Keeps outcomes in the memory of this process, within bounds: for a day, 4096 as a whole, and 256 of
-/// one caller.
+/// Keeps outcomes in the memory of this process, within bounds: for a day, 4096 as a whole, 256 of one
+/// caller, and 2048 of all callers whose credentials were not checked.
 ///
 /// A restart forgets them all, and no other process knows them, so a request may then be done again.
 /// A service with a database keeps them there, best in the transaction of the change.
@@ -40,19 +40,23 @@ struct Held {
     /// When outcomes expire, with their ids.
     ends: BTreeSet<(Instant, [u8; 32])>,
     scopes: HashMap<[u8; 32], Scope>,
+    /// The keys of all callers who are not known.
+    unknown: Scope,
     /// The number of the last claim.
     claims: u64,
 }
 
 struct Entry {
     scope: [u8; 32],
+    /// Whether the caller is known.
+    is_known: bool,
     digest: [u8; 32],
     claim: Claim,
     /// The outcome and when it expires, unless the request is in progress.
     done: Option<(Instant, Outcome)>,
 }
 
-/// The keys of a caller.
+/// The keys of a caller, or of several.
 #[derive(Default)]
 struct Scope {
     keys: usize,
@@ -60,7 +64,8 @@ struct Scope {
 }
 
 impl MemoryStore {
-    /// Creates a store that keeps outcomes for a day, 4096 as a whole, and 256 of one caller.
+    /// Creates a store that keeps outcomes for a day, 4096 as a whole, 256 of one caller, and 2048 of all
+    /// callers whose credentials were not checked.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -79,7 +84,8 @@ impl MemoryStore {
     }
 
     /// Sets how many keys are kept, as a whole and of one caller. A new key above that is rejected, by
-    /// 503 and 429: to forget one earlier than promised would let its request be done twice.
+    /// 503 and 429: to forget one earlier than promised would let its request be done twice. Callers
+    /// whose credentials were not checked have half of the whole together.
     #[must_use]
     pub fn keys(mut self, of_all: usize, of_one: usize) -> Self {
         self.keys = of_all;
@@ -115,6 +121,9 @@ impl MemoryStore {
         if let Some(scope) = scope.filter(|scope| scope.keys >= self.keys_of_caller) {
             return Begun::ScopeFull(wait(&scope.ends));
         }
+        if !request.is_known && held.unknown.keys >= of_unknown(self.keys) {
+            return Begun::StoreFull(wait(&held.unknown.ends));
+        }
         if held.entries.len() >= self.keys {
             return Begun::StoreFull(wait(&held.ends));
         }
@@ -146,6 +155,7 @@ impl IdempotencyStore for MemoryStore {
                 entries,
                 ends,
                 scopes,
+                unknown,
                 ..
             } = &mut *held;
             let entry = entries.get_mut(&request.id);
@@ -154,6 +164,9 @@ impl IdempotencyStore for MemoryStore {
                 ends.insert((end, request.id));
                 let scope = scopes.entry(entry.scope).or_default();
                 scope.ends.insert((end, request.id));
+                if !entry.is_known {
+                    unknown.ends.insert((end, request.id));
+                }
             }
             Ok(())
         })
@@ -182,18 +195,32 @@ impl Entry {
     }
 }
 
+impl Scope {
+    /// Removes a key, and when it expires if its request has ended.
+    fn remove(&mut self, end: Option<&(Instant, [u8; 32])>) {
+        self.keys -= 1;
+        if let Some(end) = end {
+            self.ends.remove(end);
+        }
+    }
+}
+
 impl Held {
     fn insert(&mut self, request: &KeyedRequest) -> Begun {
         self.claims += 1;
         let claim = Claim(self.claims);
         let entry = Entry {
             scope: request.scope,
+            is_known: request.is_known,
             digest: request.digest,
             claim,
             done: None,
         };
         self.entries.insert(request.id, entry);
         self.scopes.entry(request.scope).or_default().keys += 1;
+        if !request.is_known {
+            self.unknown.keys += 1;
+        }
         Begun::Claimed(claim)
     }
 
@@ -205,13 +232,13 @@ impl Held {
         if let Some(end) = &end {
             self.ends.remove(end);
         }
+        if !entry.is_known {
+            self.unknown.remove(end.as_ref());
+        }
         let Some(scope) = self.scopes.get_mut(&entry.scope) else {
             return;
         };
-        scope.keys -= 1;
-        if let Some(end) = &end {
-            scope.ends.remove(end);
-        }
+        scope.remove(end.as_ref());
         if scope.keys == 0 {
             self.scopes.remove(&entry.scope);
         }

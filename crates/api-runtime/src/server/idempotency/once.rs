@@ -29,7 +29,7 @@ use super::super::request_head::RequestHead;
 use super::super::request_id::RequestId;
 use super::super::response::Unwritable;
 use super::super::route::RouteResult;
-use super::digest::{Digest, keyed};
+use super::digest::{Caller, Digest, keyed};
 use super::places::{Full, Place};
 use super::{Begun, Claim, Idempotency, KEY, KeptResponse, KeyedRequest, Outcome, REPLAYED};
 
@@ -144,15 +144,15 @@ impl Once {
 
     async fn claim(&self, call: &Call, bytes: &Bytes) -> Result<(), Rejected> {
         let operation = call.operation;
-        let request = keyed(self.scope(call), operation, &call.parts, bytes);
+        let request = keyed(self.caller(call), operation, &call.parts, bytes);
         let Idempotency { store, places, .. } = &*self.idempotency;
-        let place = places.take(request.scope).map_err(|full| match full {
+        let place = places.take(&request).map_err(|full| match full {
             Full::OfOne => again(
                 RejectionKind::TooManyRequests,
                 "too many of your requests with `Idempotency-Key` are in progress: send it again later",
                 AGAIN,
             ),
-            Full::OfAll => again(
+            Full::OfUnknown | Full::OfAll => again(
                 RejectionKind::Unavailable,
                 "too many requests with `Idempotency-Key` are in progress: send it again later",
                 AGAIN,
@@ -206,18 +206,24 @@ impl Once {
         Err(rejected)
     }
 
-    /// Returns the hash of the caller, who is known once the credentials are checked.
-    fn scope(&self, call: &Call) -> [u8; 32] {
+    /// Returns the caller, who is known if credentials were checked.
+    fn caller(&self, call: &Call) -> Caller {
         let state = self.lock();
         if let Some(known) = state.scope.as_ref().or(state.credentials.as_ref()) {
-            return known.clone().end();
+            return Caller {
+                scope: known.clone().end(),
+                is_known: true,
+            };
         }
         // The contract asks for no credential, but the caller may have sent one for a proxy.
         let mut anyone = Digest::new("anyone");
         for value in call.parts.headers.get_all(header::AUTHORIZATION) {
             anyone.add(value.as_bytes());
         }
-        anyone.end()
+        Caller {
+            scope: anyone.end(),
+            is_known: false,
+        }
     }
 
     /// Runs a route. Once it has claimed the key, it runs to its end even if the caller hangs up, as
