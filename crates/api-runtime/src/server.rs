@@ -54,6 +54,7 @@ mod head;
 #[cfg(feature = "idempotency")]
 mod idempotency;
 mod inputs;
+mod json_writer;
 mod messages;
 mod mount;
 mod next;
@@ -106,6 +107,7 @@ pub use idempotency::{
     StoreError, idempotency_scope,
 };
 pub use inputs::{Chosen, Inputs};
+pub use json_writer::call_while_writing;
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
 pub use next::Next;
 pub use operation::{

@@ -8,14 +8,12 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::json_writer;
 use super::operation::{ListedResponse, Parameter};
 use super::streams::{ByteStream, EventStream, Handshake};
 use crate::Wire;
 use crate::items::{Framing, ItemBody};
 use crate::parts::{Content, Encodings, PartBody, Sequence, with_boundary, written};
-
-/// The initial capacity of the buffer for a body, in bytes.
-const CAPACITY: usize = 256;
 
 /// The extension of a response whose body or header could not be written. The router sends a 500
 /// instead.
@@ -241,9 +239,8 @@ pub(super) fn json_or_empty<T: Serialize + ?Sized>(
     body: &T,
 ) -> Response {
     // Into memory and not into the connection: an error must still be able to become a 500.
-    let mut bytes = Vec::with_capacity(CAPACITY);
-    match serde_json::to_writer(&mut bytes, body) {
-        Ok(()) => with_body(status, content_type, bytes),
+    match json_writer::json(body) {
+        Ok(bytes) => with_body(status, content_type, bytes),
         Err(error) => unwritable(&error),
     }
 }

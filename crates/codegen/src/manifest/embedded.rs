@@ -200,6 +200,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/inputs.rs",
     "src/server/inputs/multipart.rs",
     "src/server/inputs/parts.rs",
+    "src/server/json_writer.rs",
     "src/server/messages.rs",
     "src/server/mount.rs",
     "src/server/next.rs",

@@ -19,6 +19,7 @@ use diesel::sql_types::{BigInt, Binary, Bool, Text};
 use super::error::Corrupt;
 use super::statement::{Parameter, Value};
 use crate::domain::network::{Net4, Net6};
+use crate::give_way::give_way;
 
 /// A type that is parsed from the columns of a row.
 ///
@@ -165,6 +166,8 @@ where
             );
             return Err(wrong.into());
         }
+        // A long page has a thousand rows, or some with long texts.
+        give_way();
         let row = DieselRow {
             row,
             next: Cell::new(0),

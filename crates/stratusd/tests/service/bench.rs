@@ -1,7 +1,7 @@
 //! Benchmarks of the service as a process, which `cargo xtask bench` runs in an optimised build.
 //!
-//! `STRATUS_BENCH_ROUNDS` sets the number of rounds, and `STRATUS_BENCH_ROWS` the largest number of
-//! neighbours.
+//! `STRATUS_BENCH_ROUNDS` sets the number of rounds, `STRATUS_BENCH_ROWS` the largest number of
+//! neighbours, and `STRATUS_BENCH_ATTACK` a part of the names of the attacks to measure.
 
 mod attacks;
 mod balance;

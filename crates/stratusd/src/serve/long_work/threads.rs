@@ -1,4 +1,5 @@
-//! [`LongThreads`]: the threads that long work runs on, which have a lower priority than the others.
+//! [`LongThreads`]: the threads that long work runs on, which have a lower priority than the others, and
+//! give way to them.
 //!
 //! A request begins on a thread of the service's runtime. Once it is the turn of its long work, it goes on
 //! here, so that the runtime keeps its threads, and the system prefers them where both want a processor.
@@ -12,16 +13,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use api_server::server::call_while_writing;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use crate::give_way::{begin_to_give_way, give_way};
+
 /// By how much the threads are nicer than the process: of a processor that another thread wants too, they
-/// get a tenth of what it gets. Not less, since others may wait for a lock that such a thread holds.
+/// get a third of what it gets, and about a tenth where they also give way. Not less, since others may
+/// wait for a lock that such a thread holds.
 #[cfg(target_os = "linux")]
-const NICER: i32 = 10;
+const NICER: i32 = 5;
 
 tokio::task_local! {
     /// Where the request that this task serves runs.
@@ -51,15 +56,17 @@ struct Threads {
 impl LongThreads {
     /// Starts a number of threads.
     pub(super) fn start(count: usize) -> io::Result<Self> {
-        let mut builder = Builder::new_multi_thread();
+        // Of the process, and not of the thread that starts: a thread that waits for a body to be read is
+        // started by one that is nicer already.
         #[cfg(target_os = "linux")]
-        {
-            // Of the process, and not of the thread that starts: a thread that waits for a body to be read
-            // is started by one that is nicer already.
-            let own = rustix::process::getpriority_process(None)?;
-            builder.on_thread_start(move || lower_priority(own + NICER));
-        }
-        let runtime = builder
+        let nice = rustix::process::getpriority_process(None)? + NICER;
+        let runtime = Builder::new_multi_thread()
+            .on_thread_start(move || {
+                #[cfg(target_os = "linux")]
+                lower_priority(nice);
+                begin_to_give_way();
+                call_while_writing(give_way);
+            })
             .worker_threads(count)
             .thread_name("long-work")
             .enable_all()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 
-use super::attacks::{ATTACKS, Hostile};
+use super::attacks::{ATTACKS, Attack, Hostile};
 use super::{percentile, print_head, rounds};
 use crate::support::Home;
 use crate::support::caller::Caller;
@@ -77,7 +77,7 @@ async fn measure(database: &str, home: Home, _cluster: Option<Cluster>) {
         "refused",
     ];
     print_head(&title, &columns);
-    for attack in ATTACKS {
+    for attack in attacks() {
         let (mut alone, mut beside, mut refused) = (Vec::new(), Vec::new(), 0);
         for _ in 0..rounds(ROUNDS) {
             refused += apart(quiet, &subnet, &mut alone);
@@ -95,6 +95,21 @@ async fn measure(database: &str, home: Home, _cluster: Option<Cluster>) {
         );
     }
     threads.shutdown_background();
+}
+
+/// Returns the attacks to measure.
+fn attacks() -> Vec<Attack> {
+    let part = std::env::var("STRATUS_BENCH_ATTACK").unwrap_or_default();
+    let wanted = ATTACKS.into_iter();
+    let wanted: Vec<Attack> = wanted
+        .filter(|attack| attack.to_string().contains(&part))
+        .collect();
+    let names = ATTACKS.map(|attack| attack.to_string());
+    assert!(
+        !wanted.is_empty(),
+        "no attack has `{part}` in its name; there are {names:#?}"
+    );
+    wanted
 }
 
 /// Starts the threads of the hostile callers. They compute only where the service and the quiet tenant
