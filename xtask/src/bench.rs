@@ -29,6 +29,8 @@ const PROCESSES: [&str; 6] = [
     "replicas",
     "databases",
 ];
+/// The benchmark of a quiet tenant beside a hostile one, one of [`PROCESSES`].
+const NEIGHBOURS: &str = PROCESSES[1];
 /// The benchmark of load balancers, one of [`PROCESSES`].
 const BALANCE: &str = PROCESSES[2];
 /// The benchmark of `cargo check` on generated crates.
@@ -66,6 +68,9 @@ pub(crate) struct Arguments {
     /// The largest number of neighbours' rows of `cost`
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     rows: Option<u32>,
+    /// Measure only the attacks of `neighbours` whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    attack: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -78,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     if arguments.pingora && arguments.only.as_deref() != Some(BALANCE) {
         bail!("only the benchmark `{BALANCE}` takes --pingora");
+    }
+    if arguments.attack.is_some() && arguments.only.as_deref() != Some(NEIGHBOURS) {
+        bail!("only the benchmark `{NEIGHBOURS}` takes --attack");
     }
     let is_wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| only == name);
     writeln!(out, "{}", machine())?;
@@ -106,6 +114,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         }
         if let Some(rows) = arguments.rows {
             command.env("STRATUS_BENCH_ROWS", rows.to_string());
+        }
+        if let Some(attack) = &arguments.attack {
+            command.env("STRATUS_BENCH_ATTACK", attack);
         }
         if arguments.pingora {
             command.env("STRATUS_BENCH_PINGORA", pingora::build(&root)?);
