@@ -191,16 +191,15 @@ async fn the_connection_of_a_cancelled_request_leaves_no_port_behind() {
     let scene = Scene::before(&format!("http://{address}"), &[]).await;
     let waiting = scene.try_send(&scene.key, Method::POST, "/v1/late");
     let arrived = async {
-        let (mut stream, _) = listener.accept().await.expect("the gateway connects");
+        let (mut stream, gateway) = listener.accept().await.expect("the gateway connects");
         let read = stream.read(&mut [0; 4096]).await;
         assert_ne!(read.expect("a request is sent"), 0);
-        stream
+        (stream, gateway)
     };
-    let mut stream = tokio::select! {
+    let (mut stream, gateway) = tokio::select! {
         _ = waiting => panic!("nothing responds"),
-        stream = arrived => stream,
+        arrived = arrived => arrived,
     };
-    let gateway = stream.peer_addr().expect("it is connected");
     // The gateway ends it first, so it would have to remember the port for a minute.
     let ended = stream.read(&mut [0; 4096]).await;
     assert!(ended.is_err() || ended.is_ok_and(|length| length == 0));
