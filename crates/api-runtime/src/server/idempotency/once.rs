@@ -147,12 +147,12 @@ impl Once {
         let request = keyed(self.caller(call), operation, &call.parts, bytes);
         let Idempotency { store, places, .. } = &*self.idempotency;
         let place = places.take(&request).map_err(|full| match full {
-            Full::OfOne => again(
+            Full::Caller => again(
                 RejectionKind::TooManyRequests,
                 "too many of your requests with `Idempotency-Key` are in progress: send it again later",
                 AGAIN,
             ),
-            Full::OfUnknown | Full::OfAll => again(
+            Full::Unknown | Full::All => again(
                 RejectionKind::Unavailable,
                 "too many requests with `Idempotency-Key` are in progress: send it again later",
                 AGAIN,

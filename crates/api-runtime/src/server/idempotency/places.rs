@@ -24,9 +24,9 @@ struct Taken {
 /// Whose requests take all places.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Full {
-    OfAll,
-    OfOne,
-    OfUnknown,
+    All,
+    Caller,
+    Unknown,
 }
 
 /// A place, which is free again when this is dropped.
@@ -54,13 +54,13 @@ impl Places {
         let own = taken.by_scope.get(&scope).copied().unwrap_or(0);
         // First, so that a caller who takes all of its places hears that it is its own doing.
         if own >= self.of_one {
-            return Err(Full::OfOne);
+            return Err(Full::Caller);
         }
         if !is_known && taken.unknown >= of_unknown(self.of_all) {
-            return Err(Full::OfUnknown);
+            return Err(Full::Unknown);
         }
         if taken.all >= self.of_all {
-            return Err(Full::OfAll);
+            return Err(Full::All);
         }
         taken.all += 1;
         taken.unknown += usize::from(!is_known);
@@ -114,14 +114,14 @@ mod tests {
             place.unwrap_or_else(|full| panic!("{full:?}"))
         };
         let (first, second) = (take(&one), take(&one));
-        assert_eq!(places.take(&one).err(), Some(Full::OfOne));
+        assert_eq!(places.take(&one).err(), Some(Full::Caller));
         let third = take(&other);
-        assert_eq!(places.take(&other).err(), Some(Full::OfAll));
+        assert_eq!(places.take(&other).err(), Some(Full::All));
         drop(first);
         assert!(places.take(&one).is_ok());
         drop((second, third));
         let unknown = [take(&of(3, false)), take(&of(4, false))];
-        assert_eq!(places.take(&of(5, false)).err(), Some(Full::OfUnknown));
+        assert_eq!(places.take(&of(5, false)).err(), Some(Full::Unknown));
         drop(unknown);
         let taken = places.lock();
         assert!(taken.all == 0 && taken.unknown == 0 && taken.by_scope.is_empty());
