@@ -1,10 +1,11 @@
 //! Long pages and bodies are worked on by threads of a lower priority, so that they do not delay other
 //! requests.
 
-use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::{fs, io, thread};
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -19,19 +20,30 @@ use crate::support::{Home, eventually};
 /// The least that a debug build computes for a long body or page.
 const LONG: Duration = Duration::from_millis(1);
 
+/// Returns the folder of each thread of a service.
+fn threads(service: &Service) -> Vec<PathBuf> {
+    let folder = format!("/proc/{}/task", service.id());
+    let threads = fs::read_dir(&folder).expect("it is alive");
+    let path = |thread: io::Result<fs::DirEntry>| thread.expect("it is listed").path();
+    threads.map(path).collect()
+}
+
+/// Returns the folder of each thread of long work.
+fn long_threads(service: &Service) -> Vec<PathBuf> {
+    let mut threads = threads(service);
+    threads.retain(|thread| {
+        let name = fs::read_to_string(thread.join("comm")).unwrap_or_default();
+        name.trim_end() == "long-work"
+    });
+    threads
+}
+
 /// Returns the nice value of each thread of long work, and the time for which they have computed.
 fn long_work(service: &Service) -> (Vec<i32>, Duration) {
-    let folder = format!("/proc/{}/task", service.id());
     let mut nice = Vec::new();
     let mut nanoseconds = 0;
-    for thread in fs::read_dir(&folder).expect("it is alive") {
-        let read = |name: &str| {
-            let file = thread.as_ref().expect("it is listed").path().join(name);
-            fs::read_to_string(file).unwrap_or_default()
-        };
-        if read("comm").trim_end() != "long-work" {
-            continue;
-        }
+    for thread in long_threads(service) {
+        let read = |name: &str| fs::read_to_string(thread.join(name)).unwrap_or_default();
         nice.push(nice_of(&read("stat")));
         let computed = read("schedstat");
         let computed = computed.split(' ').next().map(str::parse::<u64>);
@@ -109,28 +121,13 @@ const ITEMS: usize = 300;
 /// Returns how often a thread of long work has given its processor to another thread without waiting for
 /// anything.
 fn gave_way(service: &Service) -> u32 {
-    let mut times = 0;
-    for thread in threads(service) {
-        let read = |name: &str| fs::read_to_string(format!("{thread}/{name}")).unwrap_or_default();
-        if read("comm").trim_end() == "long-work" {
-            let status = read("status");
-            let counted = status.split("nonvoluntary_ctxt_switches:").nth(1);
-            let counted = counted.and_then(|counted| counted.trim().parse::<u32>().ok());
-            times += counted.expect("Linux counts it");
-        }
-    }
-    times
-}
-
-/// Returns the folder of each thread of a service.
-fn threads(service: &Service) -> Vec<String> {
-    let folder = format!("/proc/{}/task", service.id());
-    let threads = fs::read_dir(&folder).expect("it is alive");
-    let path = |thread: std::io::Result<fs::DirEntry>| {
-        let path = thread.expect("it is listed").path();
-        path.to_string_lossy().into_owned()
+    let times = |thread: PathBuf| {
+        let status = fs::read_to_string(thread.join("status")).expect("it is alive");
+        let counted = status.split("nonvoluntary_ctxt_switches:").nth(1);
+        let counted = counted.and_then(|counted| counted.trim().parse::<u32>().ok());
+        counted.expect("Linux counts it")
     };
-    threads.map(path).collect()
+    long_threads(service).into_iter().map(times).sum()
 }
 
 /// Has a thread run on the first processor that this process may use, and on no other.
@@ -153,34 +150,27 @@ async fn long_pages_give_way_to_other_threads() {
         shop.post_nothing("/inference-api-key").await.ok();
     }
     for thread in threads(&service) {
-        let id = thread.rsplit('/').next().and_then(|id| id.parse().ok());
+        let id = thread.file_name().and_then(|id| id.to_str()?.parse().ok());
         on_one_processor(id.and_then(Pid::from_raw));
     }
-    let is_over = AtomicBool::new(false);
-    let (times, computed) = thread::scope(|scope| {
-        // The other thread, which always wants the same processor.
-        scope.spawn(|| {
-            on_one_processor(None);
-            let begun = Instant::now();
-            while !is_over.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_mins(1) {
-                std::hint::spin_loop();
-            }
-        });
-        tokio::task::block_in_place(|| {
-            tokio::runtime::Handle::current().block_on(async {
-                let (times, (_, computed)) = (gave_way(&service), long_work(&service));
-                for _ in 0..50 {
-                    let page = shop.get("/inference-api-key?page_size=1000").await.ok();
-                    assert_eq!(page["count"], ITEMS);
-                }
-                is_over.store(true, Ordering::Relaxed);
-                (
-                    gave_way(&service) - times,
-                    long_work(&service).1.saturating_sub(computed),
-                )
-            })
-        })
+    // The other thread, which always wants the same processor.
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_over);
+    let other = thread::spawn(move || {
+        on_one_processor(None);
+        while !ends.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
     });
+    let (times, (_, computed)) = (gave_way(&service), long_work(&service));
+    for _ in 0..50 {
+        let page = shop.get("/inference-api-key?page_size=1000").await.ok();
+        assert_eq!(page["count"], ITEMS);
+    }
+    let times = gave_way(&service) - times;
+    let computed = long_work(&service).1.saturating_sub(computed);
+    is_over.store(true, Ordering::Relaxed);
+    other.join().expect("it ends");
     assert!(
         computed > 10 * GIVES_WAY,
         "{computed:?} is too little to tell"
