@@ -32,8 +32,15 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let described = schema::described(input, &annotations, || {
         (keywords(inner, &rules), vec![values.clone()])
     });
+    let map = if rules.max.is_some() {
+        let max = optional(rules.max.as_ref());
+        // The entries after those that may be there are not even read.
+        quote!(::api_runtime::__private::map_of_at_most(deserializer, #max)?)
+    } else {
+        quote!(<#inner as ::api_runtime::Wire>::decode(deserializer)?)
+    };
     let read = quote! {
-        let entries = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
+        let entries = #map;
         Self::checked(entries).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
     let wire = impls::wire(

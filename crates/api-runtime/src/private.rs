@@ -18,6 +18,7 @@ pub use crate::object::{
     Properties, count, depends, entry, fill, first_missing, next_or_add, next_or_skip, object,
     one_if_some, optional_entry, other_entries,
 };
+pub use crate::wire::{list_of_at_most, map_of_at_most};
 
 use std::fmt;
 

@@ -14,6 +14,7 @@ use serde::de::{
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
+use crate::ConstraintError;
 use crate::place;
 
 /// A type that is decoded from JSON and encoded as JSON.
@@ -267,27 +268,7 @@ impl<T: Wire> Wire for Option<T> {
 
 impl<T: Wire> Wire for Vec<T> {
     fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List<T>(PhantomData<T>);
-        impl<'de, T: Wire> Visitor<'de> for List<T> {
-            type Value = Vec<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-                // Bounded: the hint comes from the peer, and a false one must not reserve memory.
-                let mut list = Vec::with_capacity(items.size_hint().unwrap_or(0).min(4096));
-                while let Some(item) = items
-                    .next_element_seed(Seed::new())
-                    .inspect_err(|_| place::step(list.len()))?
-                {
-                    list.push(item);
-                }
-                Ok(list)
-            }
-        }
-        deserializer.deserialize_seq(List(PhantomData))
+        list_of_at_most(deserializer, None)
     }
 
     fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -301,27 +282,7 @@ impl<T: Wire> Wire for Vec<T> {
 
 impl<T: Wire> Wire for BTreeMap<String, T> {
     fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries<T>(PhantomData<T>);
-        impl<'de, T: Wire> Visitor<'de> for Entries<T> {
-            type Value = BTreeMap<String, T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(
-                self,
-                mut entries: A,
-            ) -> Result<BTreeMap<String, T>, A::Error> {
-                let mut map = BTreeMap::new();
-                while let Some(key) = entries.next_key::<String>()? {
-                    let value = value_of(&key, &mut entries)?;
-                    keep(&mut map, key, value)?;
-                }
-                Ok(map)
-            }
-        }
-        deserializer.deserialize_map(Entries(PhantomData))
+        map_of_at_most(deserializer, None)
     }
 
     fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -331,6 +292,76 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
         }
         map.end()
     }
+}
+
+/// Decodes a list of at most `most` items. What comes after one item more is not read.
+///
+/// # Errors
+///
+/// If the list has more items, or one of them does not fit.
+pub fn list_of_at_most<'de, T: Wire, D: Deserializer<'de>>(
+    deserializer: D,
+    most: Option<usize>,
+) -> Result<Vec<T>, D::Error> {
+    struct List<T>(Option<usize>, PhantomData<T>);
+    impl<'de, T: Wire> Visitor<'de> for List<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            // Bounded: the hint comes from the peer, and a false one must not reserve memory.
+            let mut list = Vec::with_capacity(items.size_hint().unwrap_or(0).min(4096));
+            while let Some(item) = items
+                .next_element_seed(Seed::new())
+                .inspect_err(|_| place::step(list.len()))?
+            {
+                if let Some(most) = self.0.filter(|most| list.len() >= *most) {
+                    return Err(A::Error::custom(ConstraintError::MaxItems(most)));
+                }
+                list.push(item);
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(List(most, PhantomData))
+}
+
+/// Decodes a map of at most `most` entries. What comes after one entry more is not read.
+///
+/// # Errors
+///
+/// If the map has more entries, has a key twice, or a value does not fit.
+pub fn map_of_at_most<'de, T: Wire, D: Deserializer<'de>>(
+    deserializer: D,
+    most: Option<usize>,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    struct Entries<T>(Option<usize>, PhantomData<T>);
+    impl<'de, T: Wire> Visitor<'de> for Entries<T> {
+        type Value = BTreeMap<String, T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(
+            self,
+            mut entries: A,
+        ) -> Result<BTreeMap<String, T>, A::Error> {
+            let mut map = BTreeMap::new();
+            while let Some(key) = entries.next_key::<String>()? {
+                let value = value_of(&key, &mut entries)?;
+                keep(&mut map, key, value)?;
+                if let Some(most) = self.0.filter(|most| map.len() > *most) {
+                    return Err(A::Error::custom(ConstraintError::MaxProperties(most)));
+                }
+            }
+            Ok(map)
+        }
+    }
+    deserializer.deserialize_map(Entries(most, PhantomData))
 }
 
 /// Adds an entry to a map.
