@@ -40,6 +40,7 @@
 
 mod absent;
 mod body;
+mod busy;
 mod call;
 mod conditional;
 mod config;
@@ -92,6 +93,7 @@ pub use axum::Router;
 #[cfg(feature = "multipart")]
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
+pub use busy::call_while_busy;
 pub use bytes::Bytes;
 pub use call::Call;
 pub use conditional::{IfMatch, IfNoneMatch};
@@ -107,7 +109,6 @@ pub use idempotency::{
     StoreError, idempotency_scope,
 };
 pub use inputs::{Chosen, Inputs};
-pub use json_writer::call_while_writing;
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
 pub use next::Next;
 pub use operation::{

@@ -1,7 +1,7 @@
 //! The violations of a JSON body, each with its pointer. The body is read again for them only after
 //! it was not accepted.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::busy;
 use crate::Schemas;
 use crate::schemas::MOST_VIOLATIONS;
 
@@ -24,6 +25,9 @@ static LARGE: Semaphore = Semaphore::const_new(1);
 /// How long a larger body waits for its turn. After that its violations are not named: while it
 /// waits, it counts towards the bytes of bodies that a server may hold.
 const MOST_WAIT: Duration = Duration::from_secs(1);
+
+/// How many values are read or dropped between two calls of [`busy::call`].
+const EVERY: usize = 1024;
 
 /// A violation: the pointer to the value, and the message about it.
 type Found = (String, String);
@@ -84,13 +88,12 @@ pub(super) async fn of_body(
 /// Returns the violations of a body that is not JSON, has a key twice or does not fit the schema
 /// with the pointer `schema`. Where there are more than a hundred, the last entry says so.
 fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
-    // A cell, because the seeds of a value and of the values inside it share the list.
-    let duplicates = RefCell::new(Vec::new());
+    let reading = Reading::default();
     // Not by `Wire` of `Value`, which ends at the first duplicate key.
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let seed = Collect {
         place: &Place::Root,
-        duplicates: &duplicates,
+        reading: &reading,
     };
     let value = match seed
         .deserialize(&mut json)
@@ -99,7 +102,7 @@ fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> 
         Ok(value) => value,
         Err(error) => return vec![(String::new(), format!("is not JSON: {error}"))],
     };
-    let mut found = duplicates.into_inner();
+    let mut found = reading.duplicates.take();
     if let Some(pointer) = schema
         && let Err(violations) = schemas.validate(pointer, &value)
     {
@@ -109,6 +112,7 @@ fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> 
                 .map(|violation| (violation.pointer, violation.message)),
         );
     }
+    drop_in_parts(value, &reading);
     if found.len() > MOST_VIOLATIONS {
         found.truncate(MOST_VIOLATIONS);
         let more = crate::Violation::more();
@@ -117,17 +121,50 @@ fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> 
     found
 }
 
+/// Drops a value as [`drop`] does, but calls [`busy::call`] now and then.
+fn drop_in_parts(value: Value, reading: &Reading) {
+    reading.count();
+    match value {
+        Value::Array(items) => items
+            .into_iter()
+            .for_each(|item| drop_in_parts(item, reading)),
+        Value::Object(entries) => entries
+            .into_iter()
+            .for_each(|(_, value)| drop_in_parts(value, reading)),
+        _ => (),
+    }
+}
+
+/// What the seeds of a value and of the values inside it share, so it has cells.
+#[derive(Default)]
+struct Reading {
+    duplicates: RefCell<Vec<Found>>,
+    /// The number of values so far, of those read and those dropped.
+    values: Cell<usize>,
+}
+
+impl Reading {
+    fn count(&self) {
+        let values = self.values.get() + 1;
+        self.values.set(values);
+        if values.is_multiple_of(EVERY) {
+            busy::call();
+        }
+    }
+}
+
 /// A serde seed that decodes any JSON and records duplicate keys. Of several values of a key the
 /// last one stays.
 struct Collect<'c> {
     place: &'c Place<'c>,
-    duplicates: &'c RefCell<Vec<Found>>,
+    reading: &'c Reading,
 }
 
 impl<'de> DeserializeSeed<'de> for Collect<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.reading.count();
         deserializer.deserialize_any(self)
     }
 }
@@ -169,7 +206,7 @@ impl<'de> Visitor<'de> for Collect<'_> {
             let place = Place::Item(self.place, list.len());
             let seed = Collect {
                 place: &place,
-                duplicates: self.duplicates,
+                reading: self.reading,
             };
             let Some(item) = items.next_element_seed(seed)? else {
                 return Ok(Value::Array(list));
@@ -184,16 +221,41 @@ impl<'de> Visitor<'de> for Collect<'_> {
             let place = Place::Property(self.place, &key);
             let value = entries.next_value_seed(Collect {
                 place: &place,
-                duplicates: self.duplicates,
+                reading: self.reading,
             })?;
             // One more than is reported, so that `of_json` sees that there are more.
-            if object.contains_key(&key) && self.duplicates.borrow().len() <= MOST_VIOLATIONS {
-                self.duplicates
-                    .borrow_mut()
-                    .push((place.pointer(), "must be given once".to_owned()));
+            let mut duplicates = self.reading.duplicates.borrow_mut();
+            if object.contains_key(&key) && duplicates.len() <= MOST_VIOLATIONS {
+                duplicates.push((place.pointer(), "must be given once".to_owned()));
             }
             object.insert(key, value);
         }
         Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::busy::counting::calls;
+    use super::*;
+
+    #[test]
+    fn a_function_is_called_while_a_long_body_is_read() {
+        let schemas = Schemas::new("{}");
+        // Each item is read and dropped, and so is what has them.
+        for (items, expected) in [(510, 0), (511, 1), (10_000, 19)] {
+            for body in [
+                serde_json::json!(vec!["x"; items]),
+                (0..items)
+                    .map(|at| (at.to_string(), Value::from(at)))
+                    .collect(),
+            ] {
+                let bytes = body.to_string();
+                let counted = calls(|| {
+                    assert!(of_json(bytes.as_bytes(), &schemas, None).is_empty());
+                });
+                assert_eq!(counted, expected, "{items}");
+            }
+        }
     }
 }

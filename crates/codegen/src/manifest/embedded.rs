@@ -181,6 +181,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server.rs",
     "src/server/absent.rs",
     "src/server/body.rs",
+    "src/server/busy.rs",
     "src/server/call.rs",
     "src/server/conditional.rs",
     "src/server/config.rs",

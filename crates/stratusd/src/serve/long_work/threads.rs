@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use api_server::server::call_while_writing;
+use api_server::server::call_while_busy;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
@@ -65,7 +65,7 @@ impl LongThreads {
                 #[cfg(target_os = "linux")]
                 lower_priority(nice);
                 begin_to_give_way();
-                call_while_writing(give_way);
+                call_while_busy(give_way);
             })
             .worker_threads(count)
             .thread_name("long-work")

@@ -1,10 +1,10 @@
 //! What a hostile tenant does with its own project and its own tokens.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,6 +26,8 @@ const UNREAD: usize = 50;
 const KEPT: Duration = Duration::from_secs(2);
 /// The largest body that the service takes.
 const LARGEST: usize = 1 << 20;
+/// What is sent at once of a body that never ends.
+static PART: [u8; 64 << 10] = [b' '; 64 << 10];
 /// The databases of the hostile project, whose tags are as large as may be: more than fit on a page.
 const DATABASES: usize = 150;
 
@@ -119,9 +121,9 @@ impl Hostile {
         // Names are new in each attack, as long as the quota lasts.
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let mut tasks = JoinSet::new();
-        let body = Arc::new(body(attack));
+        let body = Bytes::from(body(attack).to_string());
         for _ in 0..TASKS {
-            let (hostile, body) = (self.clone(), Arc::clone(&body));
+            let (hostile, body) = (self.clone(), body.clone());
             let attacking = async move {
                 loop {
                     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -133,63 +135,50 @@ impl Hostile {
         tasks
     }
 
-    async fn once(&self, attack: Attack, number: usize, body: &Value) {
+    async fn once(&self, attack: Attack, number: usize, body: &Bytes) {
         let place = |path: &str| format!("{PLACE}/{path}");
-        match attack {
-            Attack::Views => {
-                let path = place("private-subnet/backend");
-                self.call(Method::GET, &path, None).await;
-            }
-            Attack::Pages => {
-                let path = "/postgres?page_size=1000";
-                self.call(Method::GET, path, None).await;
-            }
+        let (mut caller, mut key) = (&self.caller, None);
+        let (method, path) = match attack {
+            Attack::Views => (Method::GET, place("private-subnet/backend")),
+            Attack::Pages => (Method::GET, "/postgres?page_size=1000".to_owned()),
             Attack::Subnets => {
-                let path = place(&format!("private-subnet/flood-{number}"));
-                self.call(Method::POST, &path, Some(body)).await;
+                let name = format!("private-subnet/flood-{number}");
+                (Method::POST, place(&name))
             }
             Attack::UnknownVms | Attack::RefusedBodies => {
-                let path = place("load-balancer/web");
-                self.call(Method::PATCH, &path, Some(body)).await;
+                (Method::PATCH, place("load-balancer/web"))
             }
-            Attack::OneDatabase => {
-                let path = place("postgres/large-0");
-                self.call(Method::PATCH, &path, Some(body)).await;
-            }
+            Attack::OneDatabase => (Method::PATCH, place("postgres/large-0")),
             Attack::OneKey => {
-                let key = [("idempotency-key", "the-same")];
-                let sent = self
-                    .caller
-                    .send_with(&key, Method::POST, "/inference-api-key", None);
-                let _ = sent.await;
+                key = Some(("idempotency-key", "the-same"));
+                (Method::POST, "/inference-api-key".to_owned())
             }
             Attack::NoRights => {
-                let path = place("private-subnet/refused");
-                let _ = self
-                    .powerless
-                    .try_call(Method::POST, &path, Some(body))
-                    .await;
+                caller = &self.powerless;
+                (Method::POST, place("private-subnet/refused"))
             }
             Attack::NoToken => {
-                let _ = self.unknown.try_call(Method::GET, "/postgres", None).await;
+                caller = &self.unknown;
+                (Method::GET, "/postgres".to_owned())
             }
             Attack::UnfinishedBodies => {
                 let all = (0..UNFINISHED).map(|_| self.leave_unfinished());
                 futures_util::future::join_all(all).await;
+                return;
             }
             Attack::UnreadResponses => {
                 // It fails where the service has closed the connection.
                 let _ = self.leave_unread().await;
+                return;
             }
-        }
-    }
-
-    /// Calls with the token for everything. Any response is as expected, and nobody looks at it.
-    async fn call(&self, method: Method, path: &str, body: Option<&Value>) {
-        if let Ok(mut response) = self.caller.send(method, path, body).await {
+        };
+        let body = (method != Method::GET && key.is_none()).then(|| body.clone());
+        let sent = caller.send_bytes(key.as_slice(), method, &path, body);
+        // Any response is as expected, and nobody looks at it.
+        if let Ok(mut response) = sent.await {
+            give_way();
             while let Ok(Some(_)) = response.chunk().await {
-                // Threads of other requests may wait for this processor.
-                std::thread::yield_now();
+                give_way();
             }
         }
     }
@@ -206,7 +195,10 @@ impl Hostile {
         };
         let sent = async {
             stream.write_all(head.as_bytes()).await?;
-            stream.write_all(&vec![b' '; LARGEST / 2]).await?;
+            for _ in 0..LARGEST / 2 / PART.len() {
+                stream.write_all(&PART).await?;
+                give_way();
+            }
             // Until the service responds.
             stream.read_u8().await
         };
@@ -219,7 +211,13 @@ impl Hostile {
         let (mut requests, connection) = h2::client::handshake(stream).await?;
         let mut tasks = JoinSet::new();
         tasks.spawn(async {
-            let _ = connection.await;
+            let mut connection = std::pin::pin!(connection);
+            let driven = std::future::poll_fn(|context| {
+                let polled = connection.as_mut().poll(context);
+                give_way();
+                polled
+            });
+            let _ = driven.await;
         });
         let mut unread = Vec::new();
         for _ in 0..UNREAD {
@@ -233,10 +231,17 @@ impl Hostile {
                 .body(())?;
             let (response, _) = requests.send_request(request, true)?;
             unread.push(response);
+            give_way();
         }
         tokio::time::sleep(KEPT).await;
         Ok(())
     }
+}
+
+/// Lets other threads run, of which one may wait for this processor. A caller elsewhere would have one of
+/// its own.
+fn give_way() {
+    std::thread::yield_now();
 }
 
 /// Returns the body of the requests of an attack.

@@ -118,6 +118,7 @@ fn attacks() -> Vec<Attack> {
 fn of_another_machine() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_name("hostile")
         // Not by a nice value, with which a thread may run on for milliseconds beside one that waits.
         .on_thread_start(|| schedule("--idle", "0"))
         .enable_all()

@@ -1,5 +1,6 @@
 //! A caller of the service that does not use the generated client: it can send any request.
 
+use bytes::Bytes;
 use reqwest::{Method, Response};
 use serde_json::Value;
 
@@ -81,6 +82,18 @@ impl Caller {
         path: &str,
         body: Option<&Value>,
     ) -> reqwest::Result<Response> {
+        let body = body.map(|body| Bytes::from(body.to_string()));
+        self.send_bytes(headers, method, path, body).await
+    }
+
+    /// Sends a request whose body is JSON already, and returns the raw response.
+    pub async fn send_bytes(
+        &self,
+        headers: &[(&'static str, &str)],
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> reqwest::Result<Response> {
         let mut request = self
             .http
             .request(method, format!("{}{path}", self.base))
@@ -88,10 +101,11 @@ impl Caller {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        match body {
-            Some(body) => request.json(body).send().await,
-            None => request.send().await,
+        if let Some(body) = body {
+            let json = "application/json";
+            request = request.header("content-type", json).body(body);
         }
+        request.send().await
     }
 
     /// Sends a request. Fails only if there is no response.
