@@ -113,7 +113,7 @@
 //!
 //! A list returns one page: its `items`, and in `count` the number of all items that you can see.
 //! To get the next page, set `start_after` to the last item's value in the column that orders the list.
-//! A page may hold fewer items than `page_size`: it also ends with the item that brings its size to about 2 MiB.
+//! A page may hold fewer items than `page_size`: it also ends with the item that brings its size to about 1 MiB.
 //! So a short page is not the end of the list.
 //! Names are unique in a location only: to walk the list of a whole project, order it by `id`, since a page that starts after a name skips the same name in other locations.
 //! After the last item, `items` is empty and `count` stays the same; the list also ends with a first page that holds `count` items.

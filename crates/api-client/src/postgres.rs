@@ -235,7 +235,7 @@ impl<'a> ProjectPostgresList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
@@ -360,7 +360,7 @@ impl<'a> PostgresList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
@@ -1389,7 +1389,7 @@ impl<'a> PostgresFirewallRuleList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {
@@ -1764,7 +1764,7 @@ impl<'a> PostgresBackupList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: Value<types::PageSize>>(mut self, value: V) -> Self {

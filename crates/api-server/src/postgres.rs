@@ -240,7 +240,7 @@ pub struct ProjectPostgresListRequest {
     pub start_after: Option<api_types::StartAfter>,
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
     /// The column that orders the list, ascending: `id` (the default) or `name`.
@@ -314,7 +314,7 @@ pub struct PostgresListRequest {
     pub start_after: Option<api_types::StartAfter>,
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
     /// The column that orders the list, ascending: `id` (the default) or `name`.
@@ -1177,7 +1177,7 @@ pub struct PostgresFirewallRuleListRequest {
     pub start_after: Option<api_types::StartAfter>,
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
     /// The column that orders the list, ascending: `id`, since the items have no names.
@@ -1428,7 +1428,7 @@ pub struct PostgresBackupListRequest {
     pub start_after: Option<api_types::StartAfter>,
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
     /// The column that orders the list, ascending: `key`, since the items have no ids.

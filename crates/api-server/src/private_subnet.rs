@@ -126,7 +126,7 @@ pub struct PrivateSubnetListRequest {
     pub start_after: Option<api_types::StartAfter>,
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
     /// The column that orders the list, ascending: `id` (the default) or `name`.
@@ -196,7 +196,7 @@ pub struct ProjectPrivateSubnetListRequest {
     pub start_after: Option<api_types::StartAfter>,
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
-    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
+    /// A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
     /// The column that orders the list, ascending: `id` (the default) or `name`.

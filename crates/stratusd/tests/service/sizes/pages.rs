@@ -13,9 +13,9 @@ use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
 
 /// The size that ends a page.
-const PAGE: usize = 2 << 20;
+const PAGE: usize = 1 << 20;
 /// The number of databases of the list: three pages.
-const DATABASES: usize = 50;
+const DATABASES: usize = 25;
 
 on_both! {
     async fn a_page_ends_at_its_size_and_the_list_goes_on(home: Home) {
