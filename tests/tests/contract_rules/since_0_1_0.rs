@@ -28,7 +28,7 @@ struct Change {
 }
 
 /// All differences since version 0.1.0.
-const CHANGES: [Change; 12] = [
+const CHANGES: [Change; 13] = [
     Change {
         at: "schemas/ErrorType/description",
         was: "",
@@ -46,6 +46,12 @@ const CHANGES: [Change; 12] = [
         was: "Whatever the resource is",
         is: "In any state of the resource",
         why: "the same in plainer words",
+    },
+    Change {
+        at: "parameters/PageSize/description",
+        was: "A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.",
+        is: "A page also ends with the item that brings its size to about 1 MiB, and always holds at least one item if there is one.",
+        why: "clients go on after a page of any size, and only longer lists have more pages",
     },
     Change {
         at: "schemas/LoadBalancerUpdate/properties/vms/description",
