@@ -36,26 +36,20 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let collection = collection(input, inner, item);
     let constrained =
         rules.min.is_some() || rules.max.is_some() || rules.unique || rules.check.is_some();
-    let list = if rules.max.is_some() {
-        let max = optional(rules.max.as_ref());
-        // The items after those that may be there are not even read.
-        quote!(::api_runtime::__private::list_of_at_most(deserializer, #max)?)
-    } else {
-        quote!(<#inner as ::api_runtime::Wire>::decode(deserializer)?)
-    };
+    let (min, max, unique) = (
+        optional(rules.min.as_ref()),
+        optional(rules.max.as_ref()),
+        rules.unique,
+    );
+    // The items after those that may be there are not even read.
     let read = quote! {
-        let items = #list;
+        let items = ::api_runtime::__private::list_of_at_most(deserializer, #max)?;
         Self::checked(items).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
     let wire = impls::wire(
         ident,
         &read,
         &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
-    );
-    let (min, max, unique) = (
-        optional(rules.min.as_ref()),
-        optional(rules.max.as_ref()),
-        rules.unique,
     );
     let compiled = rules
         .check

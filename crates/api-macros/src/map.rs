@@ -32,15 +32,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let described = schema::described(input, &annotations, || {
         (keywords(inner, &rules), vec![values.clone()])
     });
-    let map = if rules.max.is_some() {
-        let max = optional(rules.max.as_ref());
-        // The entries after those that may be there are not even read.
-        quote!(::api_runtime::__private::map_of_at_most(deserializer, #max)?)
-    } else {
-        quote!(<#inner as ::api_runtime::Wire>::decode(deserializer)?)
-    };
+    let (min, max) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()));
+    // The entries after those that may be there are not even read.
     let read = quote! {
-        let entries = #map;
+        let entries = ::api_runtime::__private::map_of_at_most(deserializer, #max)?;
         Self::checked(entries).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
     let wire = impls::wire(
@@ -49,7 +44,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
     );
     let constrained = rules.min.is_some() || rules.max.is_some() || rules.check.is_some();
-    let (min, max) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()));
     let compiled = rules
         .check
         .as_ref()
