@@ -58,7 +58,7 @@ mod tests {
     fn a_function_is_called_while_a_long_response_is_written() {
         let texts = |count: usize| vec!["x".repeat((1 << 10) - 3); count];
         let written = |count| json(&texts(count)).expect("texts are JSON");
-        // Without a function, nothing is called.
+        // A thread without a function writes as well.
         written(1000);
         for (kib, expected) in [(63, 0), (64, 1), (1000, 15)] {
             let mut bytes = Vec::new();

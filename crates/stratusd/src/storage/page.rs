@@ -11,8 +11,8 @@ use super::{Connection, Corrupt, StorageError};
 /// any case.
 ///
 /// With the longest texts that the contract allows, a page of 1000 databases would have over
-/// 100 MiB. Some 700 ordinary databases have this size. To make such a page takes milliseconds, in which
-/// others wait for a processor: with twice the size, they waited noticeably longer.
+/// 100 MiB; as many items without long texts have less than this size. To make such a page takes
+/// milliseconds, in which others wait for a processor: with twice the size, they waited longer.
 pub(super) const PAGE_BYTES: i64 = 1 << 20;
 /// The size in bytes of a page that is not long: that of about a hundred ordinary databases.
 pub(super) const SHORT_PAGE_BYTES: i64 = 256 << 10;

@@ -16,7 +16,7 @@ use crate::support::inventory::{RIVAL, SHOP, two_projects};
 use crate::support::process::Service;
 use crate::support::{Home, eventually};
 
-/// The settings of a service whose budget lets four large pages be in progress.
+/// The settings of a service whose budget lets about four large pages be in progress.
 const SMALL: &[&str] = &["--simulate-delay", "1h", "--body-budget", "8388608"];
 /// How many connections a hostile caller opens.
 const CONNECTIONS: usize = 60;
@@ -158,7 +158,7 @@ async fn pages_that_nobody_reads_hold_neither_memory_nor_others() {
     assert!(shop.get("/postgres?page_size=1000").await.ok()["items"].is_array());
 }
 
-/// Four large pages fit into the budget, and the other project has one of them for itself.
+/// About four large pages fit into the budget, and the other project has one of them for itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_that_nobody_reads_leave_room_for_a_large_page_of_another_project() {
     let home = Home::sqlite();
