@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,6 +14,9 @@ use crate::weave::{Woven, weave};
 
 /// The source of the module that says which fault is active.
 const SEEDED: &str = include_str!("seeded.rs");
+
+/// The folders of the workspace with programs that were installed for the tests, which find them there.
+const INSTALLED: [&str; 2] = ["target/postgres", "target/proxies"];
 
 /// The number of times that the faults which do not compile are left out.
 const MOST_ROUNDS: usize = 40;
@@ -58,6 +62,9 @@ impl Tree {
                 continue;
             };
             write_changed(&root.join(file), &bytes)?;
+        }
+        for folder in INSTALLED {
+            link(&workspace.join(folder), &root.join(folder))?;
         }
         // Some faults are what lints deny.
         let manifest = root.join("Cargo.toml");
@@ -201,6 +208,20 @@ fn write_changed(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write().with_context(|| format!("failed to write {}", path.display()))
 }
 
+/// Makes a link to a folder, if the folder is there and the link is not.
+fn link(folder: &Path, link: &Path) -> anyhow::Result<()> {
+    if !folder.is_dir() || link.is_dir() {
+        return Ok(());
+    }
+    let make = || {
+        if let Some(parent) = link.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        symlink(folder.canonicalize()?, link)
+    };
+    make().with_context(|| format!("failed to link {}", link.display()))
+}
+
 /// Returns a manifest without the levels of lints. The sections stay, since packages refer to them.
 fn without_lints(manifest: &str) -> String {
     let mut is_lints = false;
@@ -311,4 +332,39 @@ struct CompilerSpan {
 fn messages(printed: &[u8]) -> impl Iterator<Item = Message> + '_ {
     let lines = printed.split(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process};
+
+    use super::*;
+
+    /// What `cargo xtask postgres` and `cargo xtask proxies` install is no part of git, and the tests look for it
+    /// below the copy.
+    #[test]
+    fn installed_programs_are_in_the_copy() {
+        let folder = env::temp_dir().join(format!("faults-tree-{}", process::id()));
+        let workspace = folder.join("workspace");
+        fs::create_dir_all(workspace.join("target/proxies/bin")).unwrap();
+        fs::write(workspace.join("Cargo.toml"), "[workspace]\n").unwrap();
+        fs::write(workspace.join(".gitignore"), "/target\n").unwrap();
+        fs::write(workspace.join("target/proxies/bin/envoy"), "a program").unwrap();
+        let made = Command::new("git")
+            .args(["init", "--quiet"])
+            .current_dir(&workspace)
+            .status()
+            .unwrap();
+        assert!(made.success());
+
+        // An interrupted run copies into the same folder again.
+        for _ in 0..2 {
+            let tree = Tree::copy(&workspace, "some", &folder.join("copy")).unwrap();
+            let program = tree.folder().join("../../target/proxies/bin/envoy");
+            fs::create_dir_all(tree.folder()).unwrap();
+            assert_eq!(fs::read_to_string(program).unwrap(), "a program");
+        }
+        assert!(!folder.join("copy/tree/target/postgres").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
