@@ -30,9 +30,11 @@ struct State<K: Eq + Hash + Clone> {
     most: Most,
     /// The owner that is served before all others, and may have all.
     first: Option<K>,
-    /// What all owners have together. It may be more than there is, by what was taken in any case.
+    /// What all owners have together, without what they owe.
     used: usize,
     by_owner: HashMap<K, usize>,
+    /// What each owner owes, beside what it has.
+    owed: HashMap<K, usize>,
     /// Those that wait, in a line for each owner. A line stays, also if it is empty, until its turn
     /// comes.
     lines: HashMap<K, BTreeMap<Number, Waiting<K>>>,
@@ -69,6 +71,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
                 first: None,
                 used: 0,
                 by_owner: HashMap::new(),
+                owed: HashMap::new(),
                 lines: HashMap::new(),
                 turns: VecDeque::new(),
                 next: 0,
@@ -92,9 +95,22 @@ impl<K: Eq + Hash + Clone> Shares<K> {
             .then(|| self.part(&mut state, owner, amount))
     }
 
-    /// Takes an amount in any case. What it is beyond that which is free is missing to others.
+    /// Takes an amount in any case. What it is beyond that which its owner may have, the owner owes: it is
+    /// missing to nobody else, and the owner may have no more until that much is given back.
     pub(crate) fn take(self: &Arc<Self>, owner: &K, amount: usize) -> Part<K> {
-        self.part(&mut self.state(), owner, amount)
+        let mut state = self.state();
+        let counted = amount.min(state.most_of(owner));
+        let mut part = self.part(&mut state, owner, counted);
+        part.owed = amount - counted;
+        if part.owed > 0 {
+            *state.owed.entry(owner.clone()).or_default() += part.owed;
+        }
+        part
+    }
+
+    /// Returns whether an owner owes anything.
+    pub(crate) fn owes(&self, owner: &K) -> bool {
+        self.state().owed.contains_key(owner)
     }
 
     /// Waits until the owner may take an amount, and takes it.
@@ -162,6 +178,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
             shares: Arc::clone(self),
             owner: owner.clone(),
             amount,
+            owed: 0,
         }
     }
 
@@ -194,15 +211,33 @@ impl<K: Eq + Hash + Clone> State<K> {
             return true;
         }
         let free = self.most.all.saturating_sub(self.used);
-        if amount > free {
-            return false;
+        let is_alone = self.has(owner) == beside && !self.owed.contains_key(owner);
+        amount <= if is_alone { free } else { self.most_of(owner) }
+    }
+
+    /// Returns how much more an owner may have.
+    fn most_of(&self, owner: &K) -> usize {
+        let free = self.most.all.saturating_sub(self.used);
+        if self.first.as_ref() == Some(owner) {
+            return free;
         }
-        let has = self.by_owner.get(owner).copied().unwrap_or_default();
-        if self.first.as_ref() == Some(owner) || has == beside {
-            return true;
+        if self.owed.contains_key(owner) {
+            return 0;
         }
-        let would_have = has + amount;
-        would_have <= self.most.each && (!self.most.leaves_as_much || would_have <= free - amount)
+        let has = self.has(owner);
+        if has == 0 {
+            return free;
+        }
+        let left = self.most.each.saturating_sub(has).min(free);
+        if self.most.leaves_as_much {
+            left.min(free.saturating_sub(has) / 2)
+        } else {
+            left
+        }
+    }
+
+    fn has(&self, owner: &K) -> usize {
+        self.by_owner.get(owner).copied().unwrap_or_default()
     }
 
     fn waits(&self, owner: &K) -> bool {
@@ -260,17 +295,19 @@ impl<K: Eq + Hash + Clone> State<K> {
     }
 
     fn give_back(&mut self, mut part: Part<K>) {
-        self.free(&part.owner, part.amount);
+        self.free(&part.owner, part.amount, part.owed);
         // So that its drop gives nothing back, for which it would need the lock.
-        part.amount = 0;
+        (part.amount, part.owed) = (0, 0);
     }
 
-    fn free(&mut self, owner: &K, amount: usize) {
+    fn free(&mut self, owner: &K, amount: usize, owed: usize) {
         self.used -= amount;
-        if let Some(has) = self.by_owner.get_mut(owner) {
-            *has -= amount;
-            if *has == 0 {
-                self.by_owner.remove(owner);
+        for (all, amount) in [(&mut self.by_owner, amount), (&mut self.owed, owed)] {
+            if let Some(has) = all.get_mut(owner) {
+                *has -= amount;
+                if *has == 0 {
+                    all.remove(owner);
+                }
             }
         }
     }
@@ -281,24 +318,31 @@ impl<K: Eq + Hash + Clone> State<K> {
 pub(crate) struct Part<K: Eq + Hash + Clone> {
     shares: Arc<Shares<K>>,
     owner: K,
+    /// What is missing to others.
     amount: usize,
+    /// What its owner owes besides.
+    owed: usize,
 }
 
 impl<K: Eq + Hash + Clone> Part<K> {
+    /// Returns the whole amount, with what is owed.
     pub(crate) fn amount(&self) -> usize {
-        self.amount
+        self.amount + self.owed
     }
 
     /// Adds another part of the same owner.
     pub(crate) fn join(&mut self, mut other: Self) {
         self.amount += std::mem::take(&mut other.amount);
+        self.owed += std::mem::take(&mut other.owed);
     }
 }
 
 impl<K: Eq + Hash + Clone> Drop for Part<K> {
     fn drop(&mut self) {
-        if self.amount > 0 {
-            self.shares.state().free(&self.owner, self.amount);
+        if self.amount() > 0 {
+            let mut state = self.shares.state();
+            state.free(&self.owner, self.amount, self.owed);
+            drop(state);
             self.shares.serve();
         }
     }
@@ -458,12 +502,22 @@ mod tests {
         );
         third.join(rest.now_or_never().expect("it has nothing else"));
         assert_eq!(third.amount(), 4);
-        // What is taken in any case is missing to others, until all of it is back.
+        // What is taken in any case, and is too much, is missing to its owner alone, until it is back.
         let beyond = shares.take(&"shop", 10);
         drop((third, rival));
-        assert!(shares.try_take(&"third", 1).is_none());
-        drop(beyond);
+        assert!(shares.owes(&"shop") && !shares.owes(&"third"));
         assert!(shares.try_take(&"third", 7).is_some());
+        drop(shop);
+        assert!(shares.try_take(&"shop", 1).is_none());
+        assert_eq!(beyond.amount(), 10);
+        drop(beyond);
+        // The first 12 are free, and the others are owed.
+        let all = shares.take(&"shop", 20);
+        assert!(shares.try_take(&"third", 1).is_none());
+        drop(all);
+        assert!(shares.try_take(&"third", 12).is_some());
+        let state = shares.state();
+        assert!(state.used == 0 && state.by_owner.is_empty() && state.owed.is_empty());
     }
 
     #[test]

@@ -50,7 +50,8 @@ pub(super) type Owner = Option<ProjectId>;
 /// A request that does not fit waits for at most [`WAIT`](crate::storage::WAIT), and is then rejected
 /// with 503. It is rejected at once if as many requests of its project wait as may be in progress. So is a
 /// response that only reads, since it is in memory already; the response to a change is always sent,
-/// because the change is committed.
+/// because the change is committed. What this is beyond the part of its project, the project owes, and its
+/// further requests are rejected until that much is written.
 #[derive(Debug)]
 pub(super) struct Budget {
     pool: Arc<Pool>,

@@ -19,7 +19,7 @@ use crate::support::inventory::{SHOP, two_projects};
 const PLACE: &str = "/location/eu-central-h1";
 
 /// Returns the largest body that creates a database: about 100 KiB of tags.
-fn largest_database() -> Value {
+pub fn largest_database() -> Value {
     let text = "\u{1d11e}".repeat(253);
     let tags: Vec<Value> = (0..50)
         .map(|tag| json!({ "key": format!("{tag:02}{text}"), "value": format!("{text}{tag:02}") }))

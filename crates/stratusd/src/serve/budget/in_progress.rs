@@ -116,7 +116,15 @@ impl Admission for InProgress {
                 amount: 1,
                 beside: 0,
             };
-            let Pool { shares, each, .. } = &*self.pool;
+            let Pool {
+                shares,
+                each,
+                large,
+                ..
+            } = &*self.pool;
+            if large.owes(&owner) {
+                return Err(self.give_up());
+            }
             let waited = timeout(WAIT, shares.wait_behind(&owner, one, *each)).await;
             let share = waited.ok().flatten().ok_or_else(|| self.give_up())?;
             self.held().share = Some(share);

@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 
 use super::PLACE;
 use super::target::{GET, Target, read_response, status_and_type};
+use crate::sizes::largest_database;
 use crate::support::eventually;
 use crate::support::inventory::{RIVAL, SHOP};
 #[cfg(target_os = "linux")]
@@ -148,6 +149,48 @@ async fn the_tokens_of_a_project_do_not_keep_all_shares_of_small_requests() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     drop(kept);
+    target.still_serves().await;
+}
+
+/// These are always sent, since the change is made.
+#[tokio::test(flavor = "multi_thread")]
+async fn responses_to_changes_that_nobody_reads_leave_large_responses_to_other_projects() {
+    // Half of it is for what responses have beyond their shares of 16 KiB, and a project has 64 shares.
+    let target = Target::new(&["--body-budget", "8388608"]);
+    let path = format!("{PLACE}/postgres/large");
+    let (shop, rival) = (target.caller(), target.rival());
+    for caller in [&shop, &rival] {
+        caller.post(&path, largest_database()).await.ok();
+    }
+    let (mut requests, connection) = connect(&target, 1).await;
+    tokio::spawn(connection);
+    let mut kept = Vec::new();
+    for _ in 0..64 {
+        requests = requests.ready().await.expect("it is open");
+        let uri = format!("{}/project/{SHOP}{path}", target.service.base);
+        let request = Request::patch(uri)
+            .header("authorization", format!("Bearer {}", target.token))
+            .header("content-type", "application/json")
+            .body(())
+            .expect("it is a request");
+        let sent = requests.send_request(request, false);
+        let (response, mut body) = sent.expect("it is open");
+        body.send_data("{}".into(), true).expect("it is open");
+        let response = response.await.expect("it responds");
+        // After the half is full, the project has no more requests until it reads.
+        if response.status() == 200 {
+            kept.push(response);
+        }
+    }
+    // Of 100 KiB each, so that they have about what they leave.
+    assert!((20..=30).contains(&kept.len()), "{} are kept", kept.len());
+    rival.get(&path).await.ok();
+    rival.patch(&path, json!({})).await.ok();
+    // The project itself has room again as soon as it reads, or gives up.
+    assert_eq!(shop.get(&path).await.status, 503);
+    drop(kept);
+    let served = eventually(async || (shop.get(&path).await.status == 200).then_some(()));
+    served.await.expect("it is served again");
     target.still_serves().await;
 }
 
