@@ -29,7 +29,7 @@ use http_body::Body as _;
 use crate::storage::Store;
 use crate::world::World;
 
-use body::{Download, Upload, discard};
+use body::{Download, Holding, Upload, discard};
 pub use config::GatewayConfig;
 pub use counts::Counts;
 use error::GatewayError;
@@ -159,9 +159,9 @@ impl Gateway {
             key,
             place,
         } = forwarding;
-        let held = (place, self.counts.begin());
+        let holding: Holding = Arc::new((place, self.counts.begin()));
         let times = upstream.times();
-        let (upload, state) = Upload::new(body, self.body_limit, times.body);
+        let (upload, state) = Upload::new(body, self.body_limit, times.body, Arc::clone(&holding));
         // The version is that of this new request: the caller's may be HTTP/2.
         let mut request = http::Request::new(upload);
         *request.method_mut() = exchange.parts.method.clone();
@@ -180,7 +180,7 @@ impl Gateway {
         ensure_final(parts.status)?;
         headers::for_caller(&mut parts.headers);
         let id = exchange.id().to_owned();
-        let body = Download::new(body, times.idle, deleted, id, held);
+        let body = Download::new(body, times.idle, deleted, id, holding);
         let mut response = Response::new(Body::new(body));
         *response.status_mut() = parts.status;
         *response.headers_mut() = parts.headers;

@@ -1,6 +1,7 @@
 //! The bodies of requests and responses, which the gateway passes on as they arrive. It never holds a
 //! whole one.
 
+use std::any::Any;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -47,6 +48,9 @@ impl UploadState {
     }
 }
 
+/// What a request holds until both of its bodies have ended.
+pub(super) type Holding = Arc<dyn Any + Send + Sync>;
+
 /// A request body of a limited size, which must arrive in time.
 pub(super) struct Upload {
     /// `None` once the body has ended or failed.
@@ -56,11 +60,18 @@ pub(super) struct Upload {
     deadline: Pin<Box<Sleep>>,
     state: UploadState,
     _sent: DropGuard,
+    /// As long as the body has not ended, there is a connection to the upstream, also after the response.
+    _holding: Holding,
 }
 
 impl Upload {
     /// Creates the body from that of a caller, and what is known of it from then on.
-    pub(super) fn new(body: Body, limit: usize, time: Duration) -> (Self, UploadState) {
+    pub(super) fn new(
+        body: Body,
+        limit: usize,
+        time: Duration,
+        holding: Holding,
+    ) -> (Self, UploadState) {
         let state = UploadState::default();
         if body.is_end_stream() {
             state.sent.cancel();
@@ -71,6 +82,7 @@ impl Upload {
             deadline: Box::pin(sleep(time)),
             state: state.clone(),
             _sent: state.sent.clone().drop_guard(),
+            _holding: holding,
         };
         (upload, state)
     }

@@ -210,10 +210,9 @@ async fn the_connection_of_a_cancelled_request_leaves_no_port_behind() {
     assert_eq!(gone, Ok(Some(())), "the connection is not forgotten");
 }
 
-/// It responds in the middle of the body, takes no more of it, and keeps its connections.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_upstream_that_stops_reading_holds_no_connection_of_a_caller() {
-    const BODY: usize = 30 << 20;
+/// Starts an upstream that responds in the middle of the body, takes no more of it, and keeps its
+/// connections. Returns its URL.
+async fn early_upstream() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("a port is free");
     let address = listener.local_addr().expect("a listener has an address");
@@ -226,8 +225,42 @@ async fn an_upstream_that_stops_reading_holds_no_connection_of_a_caller() {
             held.push(stream);
         }
     });
+    format!("http://{address}")
+}
+
+/// A connection to the upstream lasts until then, although the response has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_keeps_its_place_until_its_body_has_ended() {
+    let settings = ["--body-timeout", "4s", "--gateway-key-requests", "1"];
+    let scene = Scene::before(&early_upstream().await, &settings).await;
+    let begin = || {
+        let mut caller = scene.connect();
+        let head = format!(
+            "POST /v1/files HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {}\r\ncontent-length: 1000000\r\n\r\n ",
+            scene.key.secret
+        );
+        caller.write_all(head.as_bytes()).expect("it is open");
+        let mut response = [0; 12];
+        std::io::Read::read_exact(&mut caller, &mut response).expect("it responds");
+        (caller, String::from_utf8_lossy(&response).into_owned())
+    };
+    let (first, response) = begin();
+    assert_eq!(response, "HTTP/1.1 400");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(begin().1, "HTTP/1.1 429");
+    // The body is given up after its time.
+    scene
+        .wait_for_metric("stratus_gateway_requests_in_progress", 0)
+        .await;
+    assert_eq!(begin().1, "HTTP/1.1 400");
+    drop(first);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upstream_that_stops_reading_holds_no_connection_of_a_caller() {
+    const BODY: usize = 30 << 20;
     let settings = ["--body-timeout", "1s"];
-    let scene = Scene::before(&format!("http://{address}"), &settings).await;
+    let scene = Scene::before(&early_upstream().await, &settings).await;
     let mut caller = scene.connect();
     let head = format!(
         "POST /v1/files HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {}\r\ncontent-length: {BODY}\r\n\r\n",
