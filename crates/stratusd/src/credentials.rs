@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use api_types::ProjectId;
 use subtle::ConstantTimeEq;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::shares::{Most, Part, Shares, Wanted};
 use crate::site::Site;
-use crate::storage::{Owner, StorageError};
+use crate::storage::{Owner, StorageError, WAIT};
 use known::{Knowledge, Known};
 
 /// The hash of a whole credential.
@@ -50,7 +50,8 @@ pub(crate) struct Lookups<S> {
 /// Why a credential cannot be looked up.
 #[derive(Debug)]
 pub(crate) enum Unchecked {
-    /// Too many credentials that were never found before wait for their lookup, from the same site.
+    /// Too many credentials that were never found before wait for their lookup, from the same site, or this
+    /// one has waited for [`WAIT`].
     Busy,
     Storage(StorageError),
 }
@@ -79,7 +80,8 @@ impl<S: Stored> Lookups<S> {
     ///
     /// # Errors
     ///
-    /// If the store fails, or too many credentials that are not known wait for their lookup.
+    /// If the store fails, or too many credentials that are not known wait for their lookup, or this one waits
+    /// for too long.
     pub(crate) async fn lookup<R>(
         &self,
         hash: Hash,
@@ -161,13 +163,14 @@ impl Newcomers {
     }
 
     /// Waits until a credential from a site may be looked up. Returns `None` if too many from there wait
-    /// already.
+    /// already, or after [`WAIT`].
     async fn wait(&self, site: Option<Site>) -> Option<Part<Option<Site>>> {
         let one = Wanted {
             amount: 1,
             beside: 0,
         };
-        self.lookups.wait_behind(&site, one, MOST_WAITING).await
+        let waiting = self.lookups.wait_behind(&site, one, MOST_WAITING);
+        timeout(WAIT, waiting).await.ok().flatten()
     }
 }
 
@@ -244,8 +247,28 @@ mod tests {
         assert!(matches!(busy, Some(Err(Unchecked::Busy))));
     }
 
-    #[test]
-    fn few_newcomers_are_looked_up_and_not_many_of_a_site_wait() {
+    /// A store that does not respond keeps the turns of those before it.
+    #[tokio::test(start_paused = true)]
+    async fn a_credential_waits_for_its_turn_for_a_limited_time() {
+        let lookups = Lookups::<Credential>::new(Duration::from_secs(1));
+        let mut first: Vec<_> = (0..4)
+            .map(|number| {
+                let hash = credential(HOSTILE, number).hash;
+                Box::pin(lookups.lookup(hash, None, |_| pending()))
+            })
+            .collect();
+        for lookup in &mut first {
+            assert!(lookup.as_mut().now_or_never().is_none());
+        }
+        let begun = Instant::now();
+        let new = lookups.lookup(credential(QUIET, 9).hash, None, |_| pending());
+        let refused = tokio::time::timeout(Duration::from_mins(10), new).await;
+        assert!(matches!(refused, Ok(Err(Unchecked::Busy))));
+        assert_eq!(begun.elapsed().as_secs(), 5);
+    }
+
+    #[tokio::test]
+    async fn few_newcomers_are_looked_up_and_not_many_of_a_site_wait() {
         let site = |last: u8| Some(Site::from(IpAddr::from([192, 0, 2, last])));
         let (hostile, quiet) = (site(1), site(2));
         let newcomers = Newcomers::new();
