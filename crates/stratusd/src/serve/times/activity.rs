@@ -32,6 +32,10 @@ pub(in crate::serve) struct Activity {
     task: AtomicWaker,
 }
 
+/// How long after the last request on HTTP/2 bytes that are sent may be of its response. Later they may be of
+/// anything, such as what answers a ping.
+const SENDS_ON: Duration = Duration::from_secs(5);
+
 #[derive(Debug)]
 struct State {
     /// When the last request ended, or else when the connection was opened.
@@ -136,7 +140,11 @@ impl Activity {
         Some(if begun == 0 {
             Rest::Unused(state.idle_since.elapsed())
         } else {
-            Rest::Idle(state.idle_since.max(state.sent_at).elapsed())
+            let mut sent_at = state.sent_at;
+            if self.are_multiplexed() {
+                sent_at = sent_at.min(state.idle_since + SENDS_ON);
+            }
+            Rest::Idle(state.idle_since.max(sent_at).elapsed())
         })
     }
 

@@ -116,6 +116,35 @@ async fn a_caller_that_takes_all_connections_leaves_others_as_many() {
     }
 }
 
+/// Pings of HTTP/2 are no requests, and neither metrics nor the log have them.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_whose_callers_only_ping_leave_others_as_many() {
+    let target = Target::new(&["--max-connections", "8"]);
+    let head = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01x";
+    let mut held: Vec<TcpStream> = (0..8).map(|_| target.connect()).collect();
+    for stream in &mut held {
+        stream.write_all(head).expect("it is open");
+    }
+    until_open(&target, 8).await;
+    let pinging = std::thread::spawn(move || {
+        for _ in 0..60 {
+            for stream in &mut held {
+                let _ = stream.write_all(b"\0\0\x08\x06\0\0\0\0\0pingping");
+            }
+            std::thread::sleep(Duration::from_millis(250));
+        }
+    });
+    // Longer than what is left of the last response may be on its way.
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    let mut quiet = Vec::new();
+    for number in 1..=4 {
+        let mut stream = connect_quietly(&target).await;
+        assert_eq!(ask(&mut stream, &target.token), 200, "{number}");
+        quiet.push(stream);
+    }
+    pinging.join().expect("it does not panic");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_connection_takes_the_place_of_an_idle_one_and_not_of_a_busy_one() {
     let target = Target::new(&["--max-connections", "2"]);
