@@ -9,6 +9,7 @@ mod crashes;
 mod forks;
 mod hostile;
 mod kills;
+mod places;
 mod psql;
 mod replication;
 mod restorations;
@@ -16,6 +17,7 @@ mod storage;
 mod upgrades;
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -95,24 +97,30 @@ async fn next_copy(servers: &Servers, database: &Value) -> String {
     copied.await.expect("it is copied")
 }
 
-/// Waits until a program unpacks a cluster in a folder whose name begins in a way, and stops it.
-async fn stop_unpacking(servers: &Servers, name: &str) -> Pid {
+/// Returns the processes of a program that work below the folders of databases, in folders whose names begin
+/// in a way. Each has its folder.
+fn working(servers: &Servers, program: &str, name: &str) -> Vec<(Pid, PathBuf)> {
     let databases = servers.folder().join("databases");
     let databases = databases.canonicalize().expect("it is there");
-    let unpacks = || {
-        let processes = fs::read_dir("/proc").expect("it is there").flatten();
-        let mut theirs = processes.filter(|process| {
-            let folder = fs::read_link(process.path().join("cwd")).unwrap_or_default();
-            let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            let is_its = folder
-                .file_name()
-                .is_some_and(|folder| folder.as_encoded_bytes().starts_with(name.as_bytes()));
-            program == "tar\n" && is_its && folder.starts_with(&databases)
-        });
-        theirs.find_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?))
-    };
+    let processes = fs::read_dir("/proc").expect("it is there").flatten();
+    let theirs = processes.filter_map(|process| {
+        let folder = fs::read_link(process.path().join("cwd")).ok()?;
+        let its = fs::read_to_string(process.path().join("comm")).ok()?;
+        let begins = folder
+            .file_name()?
+            .as_encoded_bytes()
+            .starts_with(name.as_bytes());
+        let is_its = its.trim_end() == program && begins && folder.starts_with(&databases);
+        let pid = is_its.then(|| process.file_name().to_str()?.parse().ok());
+        Some((Pid::from_raw(pid??)?, folder))
+    });
+    theirs.collect()
+}
+
+/// Waits until a program unpacks a cluster in a folder whose name begins in a way, and stops it.
+async fn stop_unpacking(servers: &Servers, name: &str) -> Pid {
     let tar = eventually(async || {
-        let tar = unpacks()?;
+        let (tar, _) = working(servers, "tar", name).pop()?;
         kill_process(tar, Signal::STOP).ok().map(|()| tar)
     });
     tar.await.expect("a program unpacks a cluster")

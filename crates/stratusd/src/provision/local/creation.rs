@@ -2,7 +2,7 @@
 //! another database may take hours, and is made by a task that goes on between the steps.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -62,15 +62,14 @@ impl Local {
                 let (local, wanted) = (self.clone(), wanted.clone());
                 let id = wanted.id.clone();
                 let restore = async move {
-                    let made = local.0.make(locked, &wanted).await.map(drop);
-                    drop(place);
-                    made
+                    let place = Some(Arc::new(place));
+                    local.0.make(locked, &wanted, place).await.map(drop)
                 };
                 let mut restorations = self.restorations();
                 restorations.insert(id, tokio::spawn(restore));
                 return Ok(Progress::Pending(LOOK));
             }
-            None => self.0.make(locked, wanted).await?,
+            None => self.0.make(locked, wanted, None).await?,
         };
         if database.record.restored_until.is_some() {
             match self.0.recover_until(&mut database).await {

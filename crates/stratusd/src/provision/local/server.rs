@@ -16,7 +16,7 @@ use super::files::{User, failed, read_end};
 use super::folder::Database;
 use super::member::{DATA, Member, SOCKET};
 use super::{Inner, address, backup, session, size};
-use crate::provision::ProvisionError;
+use crate::provision::{ProvisionError, line};
 
 /// How long a step waits for a server that starts. A server that recovers after a crash may take
 /// longer; the next step then waits for it again.
@@ -439,6 +439,6 @@ pub(super) fn bound_log(path: &Path) -> io::Result<()> {
 fn reason(path: &Path) -> String {
     let text = read_end(path, LONGEST_REASON).unwrap_or_default();
     let mut reasons = text.lines().filter(|line| line.contains("FATAL"));
-    let reason = reasons.next_back();
-    reason.unwrap_or("its log says no reason").to_owned()
+    // The owner of the database may write lines of any length.
+    line(reasons.next_back().unwrap_or("its log says no reason"))
 }

@@ -2,9 +2,10 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::process::Command;
@@ -14,6 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::files::{User, failed, names, open_to_servers, private};
 use super::folder::{Database, Locked, Record};
 use super::member::{DATA, Member, SOCKET};
+use super::places::Place;
 use super::{Inner, LOCK_WAIT, access, address, configuration, owner, server, upgrade};
 use crate::provision::{ProvisionError, Shape, Wanted};
 
@@ -23,16 +25,15 @@ const NEW: &str = "new-";
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Inner {
-    /// Creates the cluster of a database, which is not started.
+    /// Creates the cluster of a database, which is not started. A restoration has a place, which is free once
+    /// all of its work has ended.
     pub(super) async fn make(
         &self,
         locked: Locked,
         wanted: &Wanted,
+        place: Option<Arc<Place>>,
     ) -> Result<Database, ProvisionError> {
-        let address =
-            self.config
-                .addresses
-                .take(&self.folder.addresses(), &wanted.id, &wanted.location)?;
+        let address = self.address(wanted).await?;
         let record = Record {
             project: Some(wanted.project_id.clone()),
             // Without standbys, which are made once the database runs: the reconciler sees that its
@@ -64,7 +65,8 @@ impl Inner {
         let mut database = Database { locked, record };
         let user = database.user();
         let io = |error| failed("the folder of a database", &error);
-        self.initialize(&database.locked, wanted, user).await?;
+        self.initialize(&database.locked, wanted, user, place)
+            .await?;
         let socket = Member::A.path(&database.locked, SOCKET);
         private(&socket)
             .and_then(|()| owner::give(&socket, user))
@@ -75,6 +77,15 @@ impl Inner {
         Ok(database)
     }
 
+    /// Returns the address of a database, or gives it one.
+    async fn address(&self, wanted: &Wanted) -> Result<Ipv4Addr, ProvisionError> {
+        let (addresses, folder) = (self.config.addresses.clone(), self.folder.addresses());
+        let (id, location) = (wanted.id.clone(), wanted.location.clone());
+        // It may have to try all addresses of a network.
+        let take = spawn_blocking(move || addresses.take(&folder, &id, &location));
+        take.await.expect("it does not panic")
+    }
+
     /// Makes the data folder of a database, unless an earlier step has: with `initdb`, or by the
     /// backups of another database.
     async fn initialize(
@@ -82,6 +93,7 @@ impl Inner {
         locked: &Locked,
         wanted: &Wanted,
         user: User,
+        place: Option<Arc<Place>>,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
         let data = Member::A.path(locked, DATA);
@@ -97,7 +109,7 @@ impl Inner {
         private(&new).map_err(io)?;
         if let Some(restored) = &wanted.restored {
             owner::give(&new, user).map_err(io)?;
-            self.unpack(locked, restored, &new, user).await?;
+            self.unpack(locked, restored, &new, user, place).await?;
             return fs::rename(&new, &data).map_err(io);
         }
         self.initdb(locked, &wanted.shape.version, &new).await?;
@@ -173,7 +185,9 @@ impl Inner {
         self.forget(&id);
         self.remove_archive(&id).await?;
         // Last, so that no other database gets the address before.
-        address::free(&self.folder.addresses(), &id)
+        let addresses = self.folder.addresses();
+        let free = spawn_blocking(move || address::free(&addresses, &id));
+        free.await.expect("it does not panic")
     }
 
     /// Forgets what this process has seen of a database that is removed.

@@ -124,9 +124,15 @@ impl Local {
 
     fn look_at(&self, id: &str, looked: &mut Looked) -> Result<(), ProvisionError> {
         let folder = self.0.folder.path(id)?;
-        let Some(record) = folder::read(&folder)?.filter(|record| record.is_created) else {
+        let Some(record) = folder::read(&folder)? else {
             return Ok(());
         };
+        // Before files are read that the owner may have damaged: an error must not skip the bound. One that
+        // is being restored has a log too.
+        bound_logs(&folder, &record)?;
+        if !record.is_created {
+            return Ok(());
+        }
         looked.all.push(id.to_owned());
         let project = record.project(id).to_owned();
         looked.projects.insert(id.to_owned(), project);
@@ -183,8 +189,21 @@ fn warn(before: &HashMap<String, String>, now: &HashMap<String, String>) {
     }
 }
 
-/// Returns whether the servers of a database, in a folder, are not as its record says. Cuts long
-/// logs, too.
+/// Cuts the logs of the servers of a database, in a folder, that are too long.
+fn bound_logs(folder: &Path, record: &Record) -> Result<(), ProvisionError> {
+    for member in members(record) {
+        let bounded = server::bound_log(&folder.join(member.name()).join("log"));
+        bounded.map_err(|error| failed("the log", &error))?;
+    }
+    Ok(())
+}
+
+/// Returns the servers of a database, the primary first.
+fn members(record: &Record) -> impl Iterator<Item = &Member> {
+    std::iter::once(&record.primary).chain(&record.standbys)
+}
+
+/// Returns whether the servers of a database, in a folder, are not as its record says.
 fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
     let mut is_broken = record.promoted.is_some()
         || record.upgrade.is_some()
@@ -194,13 +213,7 @@ fn is_broken(folder: &Path, record: &Record) -> Result<bool, ProvisionError> {
         || record.shape.ha_type == "sync" && !record.commits_wait
         || has_others(folder, record)
         || folder.join(TRASH).exists();
-    let members = || std::iter::once(&record.primary).chain(&record.standbys);
-    // Before files are read that the owner may have damaged: an error must not skip the bound.
-    for member in members() {
-        let bounded = server::bound_log(&folder.join(member.name()).join("log"));
-        bounded.map_err(|error| failed("the log", &error))?;
-    }
-    for member in members() {
+    for member in members(record) {
         is_broken |= server::pid(&folder.join(member.name()).join(DATA))?.is_none();
     }
     Ok(is_broken)

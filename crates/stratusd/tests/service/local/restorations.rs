@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use super::{PLACE, ask, create, is_running, restorable, stop_unpacking};
+use super::{PLACE, ask, create, execute, is_running, next_copy, restorable, stop_unpacking};
 use crate::support::servers::{Servers, connect};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,4 +40,30 @@ async fn a_restoration_goes_on_between_steps() {
     service.terminate();
     let (is_clean, said) = service.wait();
     assert!(is_clean && !said.contains("a step failed"), "{said}");
+}
+
+/// The setting is for standbys, but also holds up a restoration, for as long as its owner likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restoration_does_not_wait_for_a_delay_that_the_owner_has_set() {
+    let Some(servers) = Servers::new() else {
+        return;
+    };
+    let service = servers.serve(&["--local-backup-every", "2s"]);
+    let caller = servers.caller(&service);
+    let made = create(&caller, "orders", json!({})).await;
+    let path = format!("{PLACE}/postgres/orders");
+    execute(&made, "ALTER SYSTEM SET recovery_min_apply_delay = '20d'").await;
+    // A copy has the setting.
+    next_copy(&servers, &made).await;
+    execute(&made, "CREATE TABLE note AS SELECT 'kept' AS text").await;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let now = restorable(&caller, &path).await;
+    let body = json!({ "name": "again", "restore_target": now });
+    caller.post(&format!("{path}/restore"), body).await.ok();
+    let again = format!("{PLACE}/postgres/again");
+    let restored = caller.wait_for(&again, is_running);
+    let restored = tokio::time::timeout(Duration::from_mins(1), restored).await;
+    let again = restored.expect("it is restored soon");
+    let kept = ask(&again, "SELECT text FROM note").await;
+    assert_eq!(kept.expect("it answers"), "kept");
 }

@@ -18,7 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::Home;
 use super::caller::Caller;
 use super::eventually;
-use super::inventory::{SHOP, two_projects};
+use super::inventory::{RIVAL, SHOP, two_projects};
 use super::process::Service;
 
 /// The folders of the servers that a database may have.
@@ -122,16 +122,27 @@ impl Servers {
 
     /// Has the operator ask for another version of a database, or for that which it has to take that back.
     pub fn upgrade(&self, database: &Value, to: &str) {
+        self.upgrade_of("shop", database, to);
+    }
+
+    /// Has the operator ask for another version of a database of a project.
+    pub fn upgrade_of(&self, project: &str, database: &Value, to: &str) {
         let id = database["id"].as_str().expect("it has an id");
         let settings = self.settings();
         let [name, folders, ..] = settings.each_ref().map(String::as_str);
-        let words = ["upgrade-database", id, "--project", "shop", "--to", to];
+        let words = ["upgrade-database", id, "--project", project, "--to", to];
         self.home.succeed(&[&words[..], &[name, folders]].concat());
     }
 
     /// Returns a caller of a service.
     pub fn caller(&self, service: &Service) -> Caller {
         Caller::new(&service.base, SHOP, &self.token)
+    }
+
+    /// Returns a caller of the other project.
+    pub fn rival(&self, service: &Service) -> Caller {
+        let token = self.home.token("rival", &[]);
+        Caller::new(&service.base, RIVAL, &token)
     }
 
     /// Returns the folder of the databases.

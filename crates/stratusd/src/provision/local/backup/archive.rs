@@ -65,7 +65,7 @@ impl Base {
         let last = match self.ends {
             // Not recorded by programs before this one.
             0 => log::position(&self.begins).map(ToOwned::to_owned),
-            ends => Some(position_of(ends - 1 + PART)),
+            ends => Some(position_of((ends - 1).saturating_add(PART))),
         };
         timeline(part) >= timeline(&self.begins) && position > last.as_deref()
     }

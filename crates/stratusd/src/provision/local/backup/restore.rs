@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,6 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::super::files::{User, failed, names, open_to_servers};
 use super::super::folder::{Database, Locked};
 use super::super::member::DATA;
+use super::super::places::Place;
 use super::super::{Inner, cluster, server, session};
 use super::archive::Base;
 use super::{Archive, log};
@@ -37,6 +39,7 @@ impl Inner {
         restored: &Restored,
         to: &Path,
         user: User,
+        place: Option<Arc<Place>>,
     ) -> Result<(), ProvisionError> {
         let io = |error| failed("the folder of a database", &error);
         let archive = self.archive(&restored.from)?;
@@ -47,11 +50,11 @@ impl Inner {
         // unpacked, as the log may not be kept either.
         let file = fs::File::open(archive.file(&key)).map_err(io)?;
         let (to_log, begins) = (locked.path(LOG), base.begins.clone());
-        // It goes on if this step is cancelled, and a deletion waits for the lock.
-        let lock = locked.inherited()?;
+        // It goes on if this step is cancelled, and a deletion waits for the lock. It keeps its place then.
+        let held = (locked.inherited()?, place.clone());
         let copy = move || {
             let copied = copy_log(&archive, &begins, &to_log, user);
-            drop(lock);
+            drop(held);
             copied
         };
         let copied = spawn_blocking(copy).await;
@@ -171,6 +174,8 @@ pub(in super::super) fn recovery(
         ("recovery_target_name", String::new()),
         ("recovery_target_xid", String::new()),
         ("recovery_target_time", target_time(until)?),
+        // It would wait for this long before each commit.
+        ("recovery_min_apply_delay", "0".to_owned()),
         ("hot_standby", "off".to_owned()),
         ("archive_mode", "off".to_owned()),
     ])
