@@ -204,7 +204,7 @@ impl<P: Provisioner> Reconciler<P> {
                 continue;
             };
             let held = match lane {
-                Lane::Prompt => Held::Prompt(worker),
+                Lane::Prompt => Held::Prompt(worker, self.rooms.prompt(&due.project_id)),
                 Lane::Retried => Held::Retry(worker, self.rooms.retry(&due.project_id)),
             };
             tasks.spawn(async move {
@@ -281,7 +281,7 @@ impl<P: Provisioner> Reconciler<P> {
     async fn step_in(&self, due: &Due, held: &mut Held) -> Result<Option<StepRecord>, Failure> {
         let late = |_| Err(ProvisionError::Failed("it takes too long".to_owned()).into());
         let mut step = pin!(timeout(self.config.step_limit, self.step(due)));
-        if let Held::Prompt(_) = held {
+        if let Held::Prompt(..) = held {
             if let Ok(ended) = timeout(PROMPT, &mut step).await {
                 return ended.unwrap_or_else(late);
             }
@@ -333,8 +333,8 @@ impl<P: Provisioner> Reconciler<P> {
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is held, and released when it is dropped")]
 enum Held {
-    /// A worker for databases whose last step has succeeded.
-    Prompt(Option<OwnedSemaphorePermit>),
+    /// A worker for databases whose last step has succeeded, and a part of what their project has.
+    Prompt(Option<OwnedSemaphorePermit>, Option<Place>),
     /// A worker for the others, and a part of what their project may have.
     Retry(Option<OwnedSemaphorePermit>, Option<Place>),
     /// A place for slow steps.

@@ -6,14 +6,14 @@ use std::time::Duration;
 use api_types::PostgresId;
 
 use super::millis;
-use super::room::{self, Room};
+use super::room::{self, Crowds, Room};
 use crate::domain::audit::{POSTGRES_RECONCILE, RECONCILER};
 use crate::storage::audit::{NewEntry, insert};
 use crate::storage::lease::{
     Due, Lane, Lease, StepRecord, bring_forward, delete, free_all, make_due, prolong, put_off,
     settle, take_due,
 };
-use crate::storage::{self, Aborted, Change, Connection, Corrupt};
+use crate::storage::{self, Aborted, Change, Connection, Corrupt, StorageError};
 use crate::world::World;
 
 /// Makes databases of a lane due now that are due later than any wait.
@@ -42,9 +42,40 @@ pub(super) struct TakeDue {
     pub(super) world: World,
     /// How long the lease is.
     pub(super) time: Duration,
-    pub(super) limit: i64,
+    pub(super) limit: usize,
     /// What the projects of the lane have room for.
     pub(super) room: Room,
+    /// How many workers of the lane each project has.
+    pub(super) crowds: Crowds,
+}
+
+impl TakeDue {
+    /// Leases the databases that have been due for longest, but those of a project that has many workers last.
+    async fn take(
+        &self,
+        tx: &mut Connection<'_>,
+        lease: Lease<'_>,
+    ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
+        let mut crowds = self.crowds.clone();
+        let mut all = Vec::new();
+        while all.len() < self.limit {
+            let limit = crowds.most().min(self.limit - all.len());
+            let found = take_due(tx, self.lane, lease, limit, crowds.largest()).await?;
+            let is_last = found.len() < limit;
+            for due in found.iter().flatten() {
+                crowds.add(&due.project_id);
+            }
+            all.extend(found);
+            if is_last {
+                let left = self.limit - all.len();
+                if crowds.largest().is_some() {
+                    all.extend(take_due(tx, self.lane, lease, left, None).await?);
+                }
+                break;
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// What [`TakeDue`] has found.
@@ -66,7 +97,7 @@ impl Change for TakeDue {
             now,
             until: now.saturating_add(millis(self.time)),
         };
-        let due = take_due(tx, self.lane, lease, self.limit).await?;
+        let due = self.take(tx, lease).await?;
         // The change may be applied again.
         let mut room = self.room.clone();
         let mut found = Found {

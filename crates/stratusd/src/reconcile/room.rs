@@ -1,7 +1,8 @@
 //! The room that projects have for their steps, so that no project takes the workers of all others.
 //!
-//! A step that ends soon is never held up by others: its worker is only ever taken for [`PROMPT`] by
-//! any other step. One that takes longer gives its worker back and goes on in a place for slow steps,
+//! A step that ends soon is never held up for long by others: a worker is only ever taken for [`PROMPT`] by
+//! any other step, and while a project has half of the workers, the next free one is for a database of
+//! another project, if one is due. One that takes longer gives its worker back and goes on in a place for slow steps,
 //! and if there is none, it is abandoned. A database whose step has failed is tried again by other
 //! workers, of which a project has a part. So what hangs is tried by a worker of the others once, and
 //! then no more until it has succeeded.
@@ -18,6 +19,8 @@ use crate::world::World;
 /// The number of steps at the same time of databases whose last step has succeeded, without the slow
 /// ones.
 pub(super) const WORKERS: usize = 16;
+/// The number of these in one project at which databases of other projects come first.
+const CROWD: usize = WORKERS / 2;
 /// The time after which a step is slow.
 pub(super) const PROMPT: Duration = Duration::from_secs(1);
 /// The number of slow steps at the same time.
@@ -45,6 +48,8 @@ pub(super) fn pause(world: &World) -> Duration {
 /// The steps of each project that take up room.
 #[derive(Debug, Default)]
 pub(super) struct Rooms {
+    /// The steps at a worker of which it is not known yet whether they are slow.
+    prompt: Counts,
     slow: Counts,
     retries: Counts,
 }
@@ -67,6 +72,20 @@ impl Rooms {
         }
     }
 
+    /// Returns how many workers of a lane each project has.
+    pub(super) fn crowds(&self, lane: Lane) -> Crowds {
+        Crowds(match lane {
+            Lane::Prompt => self.prompt.of_projects(),
+            // A project has a part of this lane anyway.
+            Lane::Retried => HashMap::new(),
+        })
+    }
+
+    /// Counts a step of a database whose last step has succeeded, until what is returned is dropped.
+    pub(super) fn prompt(&self, project: &ProjectId) -> Option<Place> {
+        self.prompt.enter(project, WORKERS)
+    }
+
     /// Counts a step of a database whose last step has failed, until what is returned is dropped.
     pub(super) fn retry(&self, project: &ProjectId) -> Option<Place> {
         self.retries.enter(project, RETRIES)
@@ -75,6 +94,30 @@ impl Rooms {
     /// Counts a slow step until what is returned is dropped. Returns `None` if there are too many.
     pub(super) fn slow(&self, project: &ProjectId) -> Option<Place> {
         self.slow.enter(project, SLOW)
+    }
+}
+
+/// How many workers each project has.
+#[derive(Debug, Clone)]
+pub(super) struct Crowds(HashMap<ProjectId, usize>);
+
+impl Crowds {
+    /// Returns the project behind whose databases those of others do not wait, if there is one: two can only
+    /// have so many workers if none is free.
+    pub(super) fn largest(&self) -> Option<&ProjectId> {
+        let mut large = self.0.iter().filter(|(_, count)| **count >= CROWD);
+        large.next().map(|(project, _)| project)
+    }
+
+    /// Returns how many databases can be taken before another project may have too many.
+    pub(super) fn most(&self) -> usize {
+        let others = self.0.values().filter(|count| **count < CROWD);
+        CROWD - others.max().copied().unwrap_or_default()
+    }
+
+    /// Notes that a worker gets a database of a project.
+    pub(super) fn add(&mut self, project: &ProjectId) {
+        *self.0.entry(project.clone()).or_default() += 1;
     }
 }
 
@@ -181,6 +224,21 @@ mod tests {
         places.swap_remove(0);
         assert!(rooms.room(Lane::Prompt).admit(&project(1)));
         assert!(rooms.slow(&project(2)).is_some());
+    }
+
+    #[test]
+    fn others_come_before_a_project_that_has_half_of_the_workers() {
+        let rooms = Rooms::default();
+        assert_eq!(rooms.crowds(Lane::Prompt).most(), 8);
+        let mut places: Vec<_> = (0..6).map(|_| rooms.prompt(&project(1))).collect();
+        places.extend((0..7).map(|_| rooms.prompt(&project(2))));
+        assert!(places.iter().all(Option::is_some));
+        let mut crowds = rooms.crowds(Lane::Prompt);
+        assert_eq!((crowds.largest(), crowds.most()), (None, 1));
+        crowds.add(&project(2));
+        assert_eq!((crowds.largest(), crowds.most()), (Some(&project(2)), 2));
+        drop(places);
+        assert_eq!(rooms.crowds(Lane::Prompt).most(), 8);
     }
 
     #[test]

@@ -38,14 +38,14 @@ impl<P: Provisioner> Reconciler<P> {
         }
         // Random, so that a worker can tell its own lease from that of any other worker or process.
         let lease = format!("{:032x}", u128::from_be_bytes(self.context.world.random()));
-        let limit = i64::try_from(free).unwrap_or(i64::MAX);
         let take = TakeDue {
             lane,
             lease: lease.clone(),
             world: self.context.world.clone(),
             time: self.config.lease,
-            limit,
+            limit: free,
             room: self.rooms.room(lane),
+            crowds: self.rooms.crowds(lane),
         };
         let found = self.store.change(take).await.map_err(Aborted::failure)?;
         let put_off = found.put_off.try_into().unwrap_or(u64::MAX);

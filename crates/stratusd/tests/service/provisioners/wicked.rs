@@ -135,6 +135,40 @@ async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
     eventually(are_again).await.expect("each is put off again");
 }
 
+/// None of their steps is slow, but there are always some that have been due for longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_databases_of_a_project_do_not_hold_up_another_project() {
+    const MANY: usize = 150;
+    let (home, fake, service, shop) = begin(&[]).await;
+    let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
+    let names: Vec<String> = (0..MANY)
+        .map(|number| path(&format!("leisurely-{number}")))
+        .collect();
+    for name in &names {
+        create(&shop, name).await;
+    }
+    for name in &names {
+        shop.wait_for(name, is_running).await;
+    }
+    // They are observed all the time.
+    fake.known.is_wicked.store(true, Ordering::SeqCst);
+    let of_shop = || {
+        let calls = fake.known.calls.lock().unwrap();
+        let theirs = calls
+            .iter()
+            .filter(|(name, _)| name.starts_with("leisurely"));
+        theirs.map(|(_, calls)| calls.len()).sum::<usize>()
+    };
+    let are_called = eventually(async || (of_shop() > MANY / 2).then_some(())).await;
+    are_called.expect("they are observed");
+    let before = of_shop();
+    create(&rival, ORDERS).await;
+    rival.wait_for(ORDERS, is_running).await;
+    // It takes several steps. Each would wait for all of the others.
+    let meanwhile = of_shop() - before;
+    assert!(meanwhile < MANY * 2, "{meanwhile} calls come before it");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn databases_that_failed_and_hang_do_not_hold_up_those_of_another_project_that_failed() {
     let (home, fake, service, shop) = begin(&[]).await;

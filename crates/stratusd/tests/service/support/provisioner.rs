@@ -359,6 +359,9 @@ impl Known {
             _ if name.starts_with("stuck") || name.starts_with("flaky") && !is_stuck => {
                 return Some(problem(500, "Failed"));
             }
+            _ if name.starts_with("leisurely") => {
+                tokio::time::sleep(Duration::from_millis(250)).await;
+            }
             "garbage" => return Some(Response::new(Body::from("<html>out of order</html>"))),
             "huge" => {
                 let endless = futures_util::stream::repeat_with(|| {
