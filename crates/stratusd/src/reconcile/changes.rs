@@ -45,23 +45,28 @@ pub(super) struct TakeDue {
     pub(super) limit: usize,
     /// What the projects of the lane have room for.
     pub(super) room: Room,
-    /// How many workers of the lane each project has.
-    pub(super) crowds: Crowds,
+    /// How many workers each project has, if databases of one that has many come last.
+    pub(super) crowds: Option<Crowds>,
 }
 
 impl TakeDue {
     /// Leases the databases that have been due for longest, but those of a project that has many workers last.
+    /// Returns also whether there was such a project, and nothing of another one.
     async fn take(
         &self,
         tx: &mut Connection<'_>,
         lease: Lease<'_>,
-    ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
-        let mut crowds = self.crowds.clone();
+    ) -> Result<(Vec<Result<Due, Corrupt>>, bool), StorageError> {
+        let Some(mut crowds) = self.crowds.clone() else {
+            let due = take_due(tx, self.lane, lease, self.limit, None).await?;
+            return Ok((due, false));
+        };
         let mut all = Vec::new();
         while all.len() < self.limit {
             let limit = crowds.most().min(self.limit - all.len());
             let found = take_due(tx, self.lane, lease, limit, crowds.largest()).await?;
             let is_last = found.len() < limit;
+            let is_vain = crowds.largest().is_some() && found.is_empty();
             for due in found.iter().flatten() {
                 crowds.add(&due.project_id);
             }
@@ -71,10 +76,10 @@ impl TakeDue {
                 if crowds.largest().is_some() {
                     all.extend(take_due(tx, self.lane, lease, left, None).await?);
                 }
-                break;
+                return Ok((all, is_vain));
             }
         }
-        Ok(all)
+        Ok((all, false))
     }
 }
 
@@ -84,6 +89,8 @@ pub(super) struct Found {
     pub(super) leased: Vec<Result<Due, Corrupt>>,
     /// The number of databases that were due and are put off.
     pub(super) put_off: usize,
+    /// Whether nothing of another project than one with many workers was due.
+    pub(super) is_vain: bool,
 }
 
 impl Change for TakeDue {
@@ -97,12 +104,13 @@ impl Change for TakeDue {
             now,
             until: now.saturating_add(millis(self.time)),
         };
-        let due = self.take(tx, lease).await?;
+        let (due, is_vain) = self.take(tx, lease).await?;
         // The change may be applied again.
         let mut room = self.room.clone();
         let mut found = Found {
             leased: Vec::with_capacity(due.len()),
             put_off: 0,
+            is_vain,
         };
         for one in due {
             match one {

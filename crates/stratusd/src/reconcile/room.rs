@@ -2,9 +2,9 @@
 //!
 //! A step that ends soon is never held up for long by others: a worker is only ever taken for [`PROMPT`] by
 //! any other step, and while a project has half of the workers, the next free one is for a database of
-//! another project, if one is due. One that takes longer gives its worker back and goes on in a place for slow steps,
-//! and if there is none, it is abandoned. A database whose step has failed is tried again by other
-//! workers, of which a project has a part. So what hangs is tried by a worker of the others once, and
+//! another project, if one is due. A step that takes longer gives its worker back and goes on in a place for
+//! slow steps, and if there is none, it is abandoned. A database whose step has failed is tried again by
+//! other workers, of which a project has a part. So what hangs is tried by a worker of the others once, and
 //! then no more until it has succeeded.
 
 use std::collections::HashMap;
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use api_types::ProjectId;
+use tokio::time::Instant;
 
 use crate::storage::lease::Lane;
 use crate::world::World;
@@ -21,6 +22,9 @@ use crate::world::World;
 pub(super) const WORKERS: usize = 16;
 /// The number of these in one project at which databases of other projects come first.
 const CROWD: usize = WORKERS / 2;
+/// After nothing of another project was due, how long such a project is not looked for again: the search
+/// reads all that is due of the project that has many workers.
+const VAIN: Duration = Duration::from_millis(100);
 /// The time after which a step is slow.
 pub(super) const PROMPT: Duration = Duration::from_secs(1);
 /// The number of slow steps at the same time.
@@ -52,6 +56,8 @@ pub(super) struct Rooms {
     prompt: Counts,
     slow: Counts,
     retries: Counts,
+    /// When other projects than one with many workers were last looked for in vain.
+    vain: Mutex<Option<Instant>>,
 }
 
 impl Rooms {
@@ -72,13 +78,19 @@ impl Rooms {
         }
     }
 
-    /// Returns how many workers of a lane each project has.
-    pub(super) fn crowds(&self, lane: Lane) -> Crowds {
-        Crowds(match lane {
-            Lane::Prompt => self.prompt.of_projects(),
-            // A project has a part of this lane anyway.
-            Lane::Retried => HashMap::new(),
-        })
+    /// Returns how many workers each project has, or `None` if databases are taken in the order in which they
+    /// are due: in the lane of which a project has a part anyway, and shortly after a search for other
+    /// projects in vain.
+    pub(super) fn crowds(&self, lane: Lane) -> Option<Crowds> {
+        let vain = *self.vain.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_vain = vain.is_some_and(|vain| vain.elapsed() < VAIN);
+        (lane == Lane::Prompt && !is_vain).then(|| Crowds(self.prompt.of_projects()))
+    }
+
+    /// Notes that nothing of another project than one with many workers was due.
+    pub(super) fn note_vain(&self) {
+        let mut vain = self.vain.lock().unwrap_or_else(PoisonError::into_inner);
+        *vain = Some(Instant::now());
     }
 
     /// Counts a step of a database whose last step has succeeded, until what is returned is dropped.
@@ -102,8 +114,8 @@ impl Rooms {
 pub(super) struct Crowds(HashMap<ProjectId, usize>);
 
 impl Crowds {
-    /// Returns the project behind whose databases those of others do not wait, if there is one: two can only
-    /// have so many workers if none is free.
+    /// Returns the project whose databases come after those of all others, if there is one: two can only have
+    /// so many workers if none is free.
     pub(super) fn largest(&self) -> Option<&ProjectId> {
         let mut large = self.0.iter().filter(|(_, count)| **count >= CROWD);
         large.next().map(|(project, _)| project)
@@ -229,16 +241,20 @@ mod tests {
     #[test]
     fn others_come_before_a_project_that_has_half_of_the_workers() {
         let rooms = Rooms::default();
-        assert_eq!(rooms.crowds(Lane::Prompt).most(), 8);
+        let crowds = || rooms.crowds(Lane::Prompt).expect("they count");
+        assert_eq!(crowds().most(), 8);
         let mut places: Vec<_> = (0..6).map(|_| rooms.prompt(&project(1))).collect();
         places.extend((0..7).map(|_| rooms.prompt(&project(2))));
         assert!(places.iter().all(Option::is_some));
-        let mut crowds = rooms.crowds(Lane::Prompt);
-        assert_eq!((crowds.largest(), crowds.most()), (None, 1));
-        crowds.add(&project(2));
-        assert_eq!((crowds.largest(), crowds.most()), (Some(&project(2)), 2));
+        let mut now = crowds();
+        assert_eq!((now.largest(), now.most()), (None, 1));
+        now.add(&project(2));
+        assert_eq!((now.largest(), now.most()), (Some(&project(2)), 2));
         drop(places);
-        assert_eq!(rooms.crowds(Lane::Prompt).most(), 8);
+        assert_eq!(crowds().most(), 8);
+        assert!(rooms.crowds(Lane::Retried).is_none());
+        rooms.note_vain();
+        assert!(rooms.crowds(Lane::Prompt).is_none());
     }
 
     #[test]

@@ -48,6 +48,9 @@ impl<P: Provisioner> Reconciler<P> {
             crowds: self.rooms.crowds(lane),
         };
         let found = self.store.change(take).await.map_err(Aborted::failure)?;
+        if found.is_vain {
+            self.rooms.note_vain();
+        }
         let put_off = found.put_off.try_into().unwrap_or(u64::MAX);
         self.steps.put_off.fetch_add(put_off, Ordering::Relaxed);
         let mut due = Vec::with_capacity(found.leased.len());
