@@ -164,9 +164,9 @@ async fn many_databases_of_a_project_do_not_hold_up_another_project() {
     let before = of_shop();
     create(&rival, ORDERS).await;
     rival.wait_for(ORDERS, is_running).await;
-    // It takes several steps. Each would wait for all of the others.
+    // It takes several steps, each of which would wait for most of the others.
     let meanwhile = of_shop() - before;
-    assert!(meanwhile < MANY * 2, "{meanwhile} calls come before it");
+    assert!(meanwhile < MANY * 4, "{meanwhile} calls come before it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
