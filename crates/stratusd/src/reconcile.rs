@@ -204,8 +204,8 @@ impl<P: Provisioner> Reconciler<P> {
                 continue;
             };
             let held = match lane {
-                Lane::Prompt => Held::Prompt(worker, self.rooms.prompt(&due.project_id)),
-                Lane::Retried => Held::Retry(worker, self.rooms.retry(&due.project_id)),
+                Lane::Prompt => Held::Prompt(self.rooms.prompt(&due.project_id), worker),
+                Lane::Retried => Held::Retry(self.rooms.retry(&due.project_id), worker),
             };
             tasks.spawn(async move {
                 this.work((&due, at_work), &lease, taken.expires, held)
@@ -333,10 +333,11 @@ impl<P: Provisioner> Reconciler<P> {
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is held, and released when it is dropped")]
 enum Held {
-    /// A worker for databases whose last step has succeeded, and a part of what their project has.
-    Prompt(Option<OwnedSemaphorePermit>, Option<Place>),
-    /// A worker for the others, and a part of what their project may have.
-    Retry(Option<OwnedSemaphorePermit>, Option<Place>),
+    /// A part of what the project has, and a worker for databases whose last step has succeeded. The part is
+    /// given back first, so that a worker which is free does not count.
+    Prompt(Option<Place>, Option<OwnedSemaphorePermit>),
+    /// The same, and a worker for the others.
+    Retry(Option<Place>, Option<OwnedSemaphorePermit>),
     /// A place for slow steps.
     Slow(Place),
 }

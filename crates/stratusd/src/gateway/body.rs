@@ -180,7 +180,8 @@ pub(super) struct Download<H> {
     _watchdog: AbortOnDropHandle<()>,
 }
 
-/// The body that the upstream sends, and what the request holds until its response has ended.
+/// The body that the upstream sends, and what the request holds until its response has ended. Its upload holds
+/// the same.
 struct Source<H> {
     /// `None` once the key is deleted, or the response is dropped.
     held: Mutex<Option<(Body, H)>>,
@@ -193,7 +194,8 @@ impl<H> Source<H> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the connection to the upstream, and gives back what the request holds.
+    /// Closes the connection to the upstream, and gives back what the request holds, unless its upload has not
+    /// ended.
     fn end(&self) {
         let held = self.held().take();
         self.waker.wake();

@@ -1,8 +1,8 @@
 //! The room that projects have for their steps, so that no project takes the workers of all others.
 //!
-//! A step that ends soon is never held up for long by others: a worker is only ever taken for [`PROMPT`] by
-//! any other step, and while a project has half of the workers, the next free one is for a database of
-//! another project, if one is due. A step that takes longer gives its worker back and goes on in a place for
+//! A step that ends soon is not held up for long by those of one other project: a worker is only ever taken for
+//! [`PROMPT`] by any other step, and while a project has half of the workers, the next free one is for a
+//! database of another project, if one is due. A step that takes longer gives its worker back and goes on in a place for
 //! slow steps, and if there is none, it is abandoned. A database whose step has failed is tried again by
 //! other workers, of which a project has a part. So what hangs is tried by a worker of the others once, and
 //! then no more until it has succeeded.
@@ -22,8 +22,8 @@ use crate::world::World;
 pub(super) const WORKERS: usize = 16;
 /// The number of these in one project at which databases of other projects come first.
 const CROWD: usize = WORKERS / 2;
-/// After nothing of another project was due, how long such a project is not looked for again: the search
-/// reads all that is due of the project that has many workers.
+/// How long other projects are not looked for after none of them had anything due: the search reads all that
+/// is due of the project that has many workers.
 const VAIN: Duration = Duration::from_millis(100);
 /// The time after which a step is slow.
 pub(super) const PROMPT: Duration = Duration::from_secs(1);

@@ -25,15 +25,15 @@ const NEW: &str = "new-";
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Inner {
-    /// Creates the cluster of a database, which is not started. A restoration has a place, which is free once
-    /// all of its work has ended.
+    /// Creates the cluster of a database, which is not started. A restoration has a place, which it keeps until
+    /// its backup and its log are copied, also if it is cancelled meanwhile.
     pub(super) async fn make(
         &self,
         locked: Locked,
         wanted: &Wanted,
         place: Option<Arc<Place>>,
     ) -> Result<Database, ProvisionError> {
-        let address = self.address(wanted).await?;
+        let address = self.address(&locked, wanted).await?;
         let record = Record {
             project: Some(wanted.project_id.clone()),
             // Without standbys, which are made once the database runs: the reconciler sees that its
@@ -78,12 +78,18 @@ impl Inner {
     }
 
     /// Returns the address of a database, or gives it one.
-    async fn address(&self, wanted: &Wanted) -> Result<Ipv4Addr, ProvisionError> {
+    async fn address(&self, locked: &Locked, wanted: &Wanted) -> Result<Ipv4Addr, ProvisionError> {
         let (addresses, folder) = (self.config.addresses.clone(), self.folder.addresses());
         let (id, location) = (wanted.id.clone(), wanted.location.clone());
+        // It goes on if this step is cancelled, and a deletion, which frees the address, waits for the lock.
+        let lock = locked.inherited()?;
+        let take = move || {
+            let taken = addresses.take(&folder, &id, &location);
+            drop(lock);
+            taken
+        };
         // It may have to try all addresses of a network.
-        let take = spawn_blocking(move || addresses.take(&folder, &id, &location));
-        take.await.expect("it does not panic")
+        spawn_blocking(take).await.expect("it does not panic")
     }
 
     /// Makes the data folder of a database, unless an earlier step has: with `initdb`, or by the
@@ -185,9 +191,7 @@ impl Inner {
         self.forget(&id);
         self.remove_archive(&id).await?;
         // Last, so that no other database gets the address before.
-        let addresses = self.folder.addresses();
-        let free = spawn_blocking(move || address::free(&addresses, &id));
-        free.await.expect("it does not panic")
+        address::free(&self.folder.addresses(), &id)
     }
 
     /// Forgets what this process has seen of a database that is removed.

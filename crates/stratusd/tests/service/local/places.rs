@@ -187,7 +187,10 @@ async fn a_restoration_that_is_deleted_keeps_its_place_until_it_ends() {
         !copying(5, SOON / 4).await,
         "another one is copied beside them"
     );
+    assert!(copying(4, SOON / 4).await, "they have ended");
+    // Both, so that it opens at once.
     let writer = File::options()
+        .read(true)
         .write(true)
         .open(&slow)
         .expect("it is there");

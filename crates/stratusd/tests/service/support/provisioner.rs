@@ -360,7 +360,7 @@ impl Known {
                 return Some(problem(500, "Failed"));
             }
             _ if name.starts_with("leisurely") => {
-                tokio::time::sleep(Duration::from_millis(250)).await;
+                tokio::time::sleep(Duration::from_millis(150)).await;
             }
             "garbage" => return Some(Response::new(Body::from("<html>out of order</html>"))),
             "huge" => {
