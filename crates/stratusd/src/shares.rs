@@ -99,7 +99,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     /// missing to nobody else, and the owner may have no more until that much is given back.
     pub(crate) fn take(self: &Arc<Self>, owner: &K, amount: usize) -> Part<K> {
         let mut state = self.state();
-        let counted = amount.min(state.most_of(owner));
+        let counted = amount.min(state.most_of(owner, 0));
         let mut part = self.part(&mut state, owner, counted);
         part.owed = amount - counted;
         if part.owed > 0 {
@@ -207,16 +207,11 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 impl<K: Eq + Hash + Clone> State<K> {
     fn may_take(&self, owner: &K, wanted: Wanted) -> bool {
         let Wanted { amount, beside } = wanted;
-        if amount == 0 {
-            return true;
-        }
-        let free = self.most.all.saturating_sub(self.used);
-        let is_alone = self.has(owner) == beside && !self.owed.contains_key(owner);
-        amount <= if is_alone { free } else { self.most_of(owner) }
+        amount == 0 || amount <= self.most_of(owner, beside)
     }
 
-    /// Returns how much more an owner may have.
-    fn most_of(&self, owner: &K) -> usize {
+    /// Returns how much more an owner may have for a request that has some of it already.
+    fn most_of(&self, owner: &K, beside: usize) -> usize {
         let free = self.most.all.saturating_sub(self.used);
         if self.first.as_ref() == Some(owner) {
             return free;
@@ -224,8 +219,8 @@ impl<K: Eq + Hash + Clone> State<K> {
         if self.owed.contains_key(owner) {
             return 0;
         }
-        let has = self.has(owner);
-        if has == 0 {
+        let has = self.by_owner.get(owner).copied().unwrap_or_default();
+        if has == beside {
             return free;
         }
         let left = self.most.each.saturating_sub(has).min(free);
@@ -234,10 +229,6 @@ impl<K: Eq + Hash + Clone> State<K> {
         } else {
             left
         }
-    }
-
-    fn has(&self, owner: &K) -> usize {
-        self.by_owner.get(owner).copied().unwrap_or_default()
     }
 
     fn waits(&self, owner: &K) -> bool {

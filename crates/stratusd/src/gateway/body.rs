@@ -169,8 +169,8 @@ pub(super) fn discard(mut body: Body) {
 
 /// A response body, which ends with an error if the upstream pauses for too long, or the key of the
 /// request is deleted.
-pub(super) struct Download<H> {
-    source: Arc<Source<H>>,
+pub(super) struct Download {
+    source: Arc<Source>,
     pause: Duration,
     idle: Pin<Box<Sleep>>,
     /// The id of the request, for the log.
@@ -182,15 +182,15 @@ pub(super) struct Download<H> {
 
 /// The body that the upstream sends, and what the request holds until its response has ended. Its upload holds
 /// the same.
-struct Source<H> {
+struct Source {
     /// `None` once the key is deleted, or the response is dropped.
-    held: Mutex<Option<(Body, H)>>,
+    held: Mutex<Option<(Body, Holding)>>,
     /// Wakes the task that waits for the body.
     waker: AtomicWaker,
 }
 
-impl<H> Source<H> {
-    fn held(&self) -> MutexGuard<'_, Option<(Body, H)>> {
+impl Source {
+    fn held(&self) -> MutexGuard<'_, Option<(Body, Holding)>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,7 +203,7 @@ impl<H> Source<H> {
     }
 }
 
-impl<H: Send + 'static> Download<H> {
+impl Download {
     /// Creates the body from that of the upstream, which may pause for as long as `pause`. `deleted`
     /// ends once the key is deleted.
     pub(super) fn new(
@@ -211,7 +211,7 @@ impl<H: Send + 'static> Download<H> {
         pause: Duration,
         deleted: BoxFuture<'static, ()>,
         request_id: String,
-        held: H,
+        held: Holding,
     ) -> Self {
         let source = Arc::new(Source {
             held: Mutex::new(Some((body, held))),
@@ -232,7 +232,7 @@ impl<H: Send + 'static> Download<H> {
     }
 }
 
-impl<H> Download<H> {
+impl Download {
     fn fail(&self, reason: &'static str) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let request_id = &self.request_id;
         tracing::warn!(request_id, reason, "a forwarded response was cut off");
@@ -255,14 +255,14 @@ impl<H> Download<H> {
     }
 }
 
-impl<H> Drop for Download<H> {
+impl Drop for Download {
     fn drop(&mut self) {
         // At once, and not when the watchdog is dropped.
         self.source.end();
     }
 }
 
-impl<H> HttpBody for Download<H> {
+impl HttpBody for Download {
     type Data = Bytes;
     type Error = BodyError;
 

@@ -64,16 +64,16 @@ impl TakeDue {
         let mut all = Vec::new();
         while all.len() < self.limit {
             let limit = crowds.most().min(self.limit - all.len());
-            let found = take_due(tx, self.lane, lease, limit, crowds.largest()).await?;
+            let found = take_due(tx, self.lane, lease, limit, crowds.large()).await?;
             let is_last = found.len() < limit;
-            let is_vain = crowds.largest().is_some() && found.is_empty();
+            let is_vain = crowds.large().is_some() && found.is_empty();
             for due in found.iter().flatten() {
                 crowds.add(&due.project_id);
             }
             all.extend(found);
             if is_last {
                 let left = self.limit - all.len();
-                if crowds.largest().is_some() {
+                if crowds.large().is_some() {
                     all.extend(take_due(tx, self.lane, lease, left, None).await?);
                 }
                 return Ok((all, is_vain));

@@ -1,11 +1,11 @@
 //! The room that projects have for their steps, so that no project takes the workers of all others.
 //!
-//! A step that ends soon is not held up for long by those of one other project: a worker is only ever taken for
-//! [`PROMPT`] by any other step, and while a project has half of the workers, the next free one is for a
-//! database of another project, if one is due. A step that takes longer gives its worker back and goes on in a place for
-//! slow steps, and if there is none, it is abandoned. A database whose step has failed is tried again by
-//! other workers, of which a project has a part. So what hangs is tried by a worker of the others once, and
-//! then no more until it has succeeded.
+//! A step that ends soon is not held up for long by those of one other project: a worker is only ever taken
+//! for [`PROMPT`] by any other step, and while a project has half of the workers, the next free one is for a
+//! database of another project, if one is due. A step that takes longer gives its worker back and goes on
+//! in a place for slow steps, and if there is none, it is abandoned. A database whose step has failed is
+//! tried again by other workers, of which a project has a part. So what hangs is tried by a worker of the
+//! others once, and then no more until it has succeeded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,7 +116,7 @@ pub(super) struct Crowds(HashMap<ProjectId, usize>);
 impl Crowds {
     /// Returns the project whose databases come after those of all others, if there is one: two can only have
     /// so many workers if none is free.
-    pub(super) fn largest(&self) -> Option<&ProjectId> {
+    pub(super) fn large(&self) -> Option<&ProjectId> {
         let mut large = self.0.iter().filter(|(_, count)| **count >= CROWD);
         large.next().map(|(project, _)| project)
     }
@@ -247,9 +247,9 @@ mod tests {
         places.extend((0..7).map(|_| rooms.prompt(&project(2))));
         assert!(places.iter().all(Option::is_some));
         let mut now = crowds();
-        assert_eq!((now.largest(), now.most()), (None, 1));
+        assert_eq!((now.large(), now.most()), (None, 1));
         now.add(&project(2));
-        assert_eq!((now.largest(), now.most()), (Some(&project(2)), 2));
+        assert_eq!((now.large(), now.most()), (Some(&project(2)), 2));
         drop(places);
         assert_eq!(crowds().most(), 8);
         assert!(rooms.crowds(Lane::Retried).is_none());

@@ -127,20 +127,19 @@ impl Local {
         let Some(record) = folder::read(&folder)? else {
             return Ok(());
         };
-        if record.is_created {
-            looked.all.push(id.to_owned());
-            let project = record.project(id).to_owned();
-            looked.projects.insert(id.to_owned(), project);
-            if record.is_unanalyzed {
-                looked.unanalyzed.push(id.to_owned());
-            }
-        }
         // Before files are read that the owner may have damaged: an error must not skip the bound. A database
         // that is being restored has a log too.
-        bound_logs(&folder, &record)?;
+        let bounded = bound_logs(&folder, &record);
         if !record.is_created {
-            return Ok(());
+            return bounded;
         }
+        looked.all.push(id.to_owned());
+        let project = record.project(id).to_owned();
+        looked.projects.insert(id.to_owned(), project);
+        if record.is_unanalyzed {
+            looked.unanalyzed.push(id.to_owned());
+        }
+        bounded?;
         if is_broken(&folder, &record)? {
             looked.broken.push(id.to_owned());
         }

@@ -116,7 +116,7 @@ async fn a_caller_that_takes_all_connections_leaves_others_as_many() {
     }
 }
 
-/// Pings of HTTP/2 are no requests, and neither metrics nor the log have them.
+/// A ping of HTTP/2 is not a request, and is neither in the metrics nor in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_whose_callers_only_ping_leave_others_as_many() {
     let target = Target::new(&["--max-connections", "8"]);
