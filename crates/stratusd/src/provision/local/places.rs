@@ -15,23 +15,11 @@ impl Places {
     /// Creates a number of places. A project may always have one that is free, and a further one as long
     /// as it then has no more than are free.
     pub(super) fn new(all: usize) -> Self {
-        Self::of(Most {
+        let most = Most {
             all,
             each: all,
             leaves_as_much: true,
-        })
-    }
-
-    /// Creates a number of places, of which a project may have all but one, or the only one.
-    pub(super) fn but_one(all: usize) -> Self {
-        Self::of(Most {
-            all,
-            each: all.saturating_sub(1).max(1),
-            leaves_as_much: false,
-        })
-    }
-
-    fn of(most: Most) -> Self {
+        };
         Self(Arc::new(Shares::new(most)))
     }
 
@@ -47,11 +35,8 @@ mod tests {
 
     #[test]
     fn a_project_leaves_places_to_others() {
-        let new = [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4)];
-        let new = new.map(|(all, most)| (Places::new(all), all, most));
-        let but_one = [(1, 1), (2, 1), (8, 7)];
-        let but_one = but_one.map(|(all, most)| (Places::but_one(all), all, most));
-        for (places, all, most) in new.into_iter().chain(but_one) {
+        for (all, most) in [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (16, 8)] {
+            let places = Places::new(all);
             let had: Vec<_> = (0..all).map_while(|_| places.take("shop")).collect();
             assert_eq!(had.len(), most, "of {all}");
             assert_eq!(places.take("rival").is_some(), all > 1, "of {all}");

@@ -28,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// earlier failures are forgotten.
 const STEADY: Duration = Duration::from_secs(30);
 /// How many databases are mended at the same time.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 16;
 
 /// When the servers of a database may be started again.
 #[derive(Debug, Clone, Copy)]
@@ -232,7 +232,7 @@ impl Default for Mending {
         Self {
             tasks: JoinSet::new(),
             ids: HashMap::new(),
-            places: Places::but_one(AT_ONCE),
+            places: Places::new(AT_ONCE),
             turns: HashMap::new(),
             attempts: HashMap::new(),
         }
@@ -375,7 +375,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn those_that_have_waited_longest_come_first() {
         let mut mending = Mending::default();
-        let ids: Vec<String> = (0..20).map(|number| format!("pg{number:02}")).collect();
+        let ids: Vec<String> = (0..2 * AT_ONCE + 4)
+            .map(|number| format!("pg{number:02}"))
+            .collect();
         assert_eq!(
             mending.take_turns(ids.clone(), &Projects::new()),
             ids[..AT_ONCE]
@@ -400,13 +402,13 @@ mod tests {
         advance(FIRST_WAIT).await;
         assert_eq!(
             mending.take_turns(ids.clone(), &Projects::new()),
-            ids[AT_ONCE + 3..AT_ONCE + 11]
+            ids[AT_ONCE + 3..2 * AT_ONCE + 3]
         );
-        for id in &ids[AT_ONCE + 3..AT_ONCE + 11] {
+        for id in &ids[AT_ONCE + 3..2 * AT_ONCE + 3] {
             mending.note(Ok((id.clone(), Ok(false))));
         }
         let turns = mending.take_turns(ids.clone(), &Projects::new());
-        assert_eq!(turns[..1], ids[AT_ONCE + 11..]);
+        assert_eq!(turns[..1], ids[2 * AT_ONCE + 3..]);
         assert_eq!(turns[1..], ids[..AT_ONCE - 1]);
     }
 }

@@ -72,13 +72,11 @@ async fn what_is_not_archived_is_not_promised() {
     let made = create(&caller, "orders", json!({})).await;
     execute(&made, TABLE).await;
     first_backup(&caller, "orders").await;
-    // No part of the log can be archived from now on.
+    // No part of the log can be archived from this one on.
     let id = made["id"].as_str().expect("it has an id");
-    let obstacle = servers
-        .folder()
-        .join("backups")
-        .join(id)
-        .join("log/obstacle.new");
+    let part = ask(&made, "SELECT pg_walfile_name(pg_current_wal_lsn())").await;
+    let log = servers.folder().join("backups").join(id).join("log");
+    let obstacle = log.join(part.expect("it answers")).with_extension("new");
     fs::create_dir(&obstacle).expect("the folder is there");
     let written = note(&made, "not archived").await;
     execute(&made, "SELECT pg_switch_wal()").await;

@@ -20,6 +20,8 @@ use crate::provision::{Backup, ProvisionError};
 /// The size in bytes that a file counts as at least: the share of the disk for which common file systems
 /// have one entry, so that no owner of a database uses up all entries by empty parts of a log.
 const LEAST_SIZE: u64 = 16 << 10;
+/// How many files take all the room that backups may have, if all are small. They are listed often.
+const MOST_FILES: u64 = 100_000;
 /// How many copies of a database are kept.
 const KEPT: usize = 8;
 /// The size of a part of the log in bytes, with which `initdb` makes all databases.
@@ -214,7 +216,7 @@ impl Archive {
         let io = |error| failed("the folder of backups", &error);
         let history = History::read(self)?;
         let mut copies = self.copies()?;
-        while copies.len() > 1 && (copies.len() > KEPT || self.size()? > most) {
+        while copies.len() > 1 && (copies.len() > KEPT || self.size(most)? > most) {
             let first = copies.iter().position(|(_, base)| !history.continues(base));
             let (key, _) = copies.remove(first.unwrap_or(0));
             // In this order, so that a copy is complete as long as it is listed.
@@ -260,29 +262,35 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns the size of all files in bytes.
-    pub(super) fn size(&self) -> Result<u64, ProvisionError> {
+    /// Returns the size of all files in bytes, as they count if all may have `most`.
+    pub(super) fn size(&self, most: u64) -> Result<u64, ProvisionError> {
         let mut sum = 0;
         for folder in [self.base(), self.log()] {
             for name in names(&folder)? {
                 // It may be renamed meanwhile.
-                sum += fs::metadata(folder.join(name)).map_or(0, |file| file.len().max(LEAST_SIZE));
+                sum += fs::metadata(folder.join(name)).map_or(0, |file| counted(&file, most));
             }
         }
         Ok(sum)
     }
 
-    /// Returns how many bytes of the log with changes since a copy are archived.
-    pub(super) fn logged_after(&self, base: &Base) -> Result<u64, ProvisionError> {
+    /// Returns how many bytes of the log with changes since a copy are archived, as they count if all
+    /// files may have `most`.
+    pub(super) fn logged_after(&self, base: &Base, most: u64) -> Result<u64, ProvisionError> {
         let mut sum = 0;
         for name in names(&self.log())? {
             if base.is_before(&name) {
                 // It may be removed meanwhile.
-                sum += fs::metadata(self.log().join(name)).map_or(0, |file| file.len());
+                sum += fs::metadata(self.log().join(name)).map_or(0, |file| counted(&file, most));
             }
         }
         Ok(sum)
     }
+}
+
+/// Returns the size that a file counts as, in bytes, if all may have `most`.
+fn counted(file: &fs::Metadata, most: u64) -> u64 {
+    file.len().max(LEAST_SIZE).max(most / MOST_FILES)
 }
 
 /// Returns the names of the files in a folder.

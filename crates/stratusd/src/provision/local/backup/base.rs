@@ -25,7 +25,8 @@ impl Inner {
         database: &Database,
         archive: &Archive,
     ) -> Result<bool, ProvisionError> {
-        archive.prune(self.most_archived(&database.record))?;
+        let most = self.most_archived(&database.record);
+        archive.prune(most)?;
         let (newest, usable) = (archive.copies()?.pop(), archive.usable()?);
         let Some((key, base)) = usable.last() else {
             return Ok(true);
@@ -47,7 +48,7 @@ impl Inner {
         if !is_newest && !usable.iter().any(is_copied) {
             return Ok(true);
         }
-        let logged = archive.logged_after(base)?;
+        let logged = archive.logged_after(base, most)?;
         let every = i64::try_from(self.config.backup_every.as_secs()).unwrap_or(i64::MAX);
         let is_large = logged > self.storage(&database.record).max(LEAST_LOG);
         // The database may have no other copy from which it can be restored to a time.

@@ -250,11 +250,10 @@ impl Local {
         // Here too: the backups are not looked at while a copy is made, which its owner can make last.
         // Such a copy counts too, which may have half as much as all backups.
         let most = self.0.most_archived(&record);
-        let most = most.saturating_mul(2).saturating_add(most / 2);
-        let look = move || (archive.size(), archive);
+        let look = move || (archive.size(most), archive);
         let (size, archive) = spawn_blocking(look).await.expect("it does not panic");
         match size {
-            Ok(size) if size < most => {}
+            Ok(size) if size < most.saturating_mul(2).saturating_add(most / 2) => {}
             Ok(_) => {
                 self.0.refuse_archive(&id);
                 return Ok(Next::Done(Duration::ZERO));
@@ -311,7 +310,8 @@ impl Inner {
     /// much.
     fn note_size(&self, database: &Database, archive: &Archive) -> Result<bool, ProvisionError> {
         let id = database.locked.id();
-        let (size, most) = (archive.size()?, self.most_archived(&database.record));
+        let most = self.most_archived(&database.record);
+        let size = archive.size(most)?;
         if size > most {
             self.refuse_archive(id);
         } else {

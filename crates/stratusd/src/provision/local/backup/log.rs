@@ -153,8 +153,6 @@ pub(super) async fn collect(
     let list = move || ready(&to_list, &known, timeline);
     let ready = spawn_blocking(list).await.expect("it does not panic");
     let ready = ready.map_err(|error| failed("the log", &error))?;
-    // Here, where nothing else of this process writes into the folder.
-    remove_unfinished(archive)?;
     let begun = Instant::now();
     for name in ready.into_iter().take(AT_ONCE) {
         // Its owner may hold up each part.
@@ -190,17 +188,6 @@ fn keep_time(part: &Path, time: io::Result<SystemTime>) {
             part.display()
         );
     }
-}
-
-/// Removes what a service that was killed has left.
-fn remove_unfinished(archive: &Archive) -> Result<(), ProvisionError> {
-    for name in names(&archive.log())? {
-        if name.ends_with(".new") {
-            let removed = fs::remove_file(archive.log().join(name));
-            removed.map_err(|error| failed("the folder of backups", &error))?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns whether a text is the name of a part of a log, of a history of timelines, or of what

@@ -290,9 +290,16 @@ mod tests {
     fn only_changes_after_a_copy_count() {
         let (_folder, archive) = archive(&[("a", 100)]);
         let (_, base) = latest(&archive, None, 400).expect("there is one");
-        let write = |name: &str, length: usize| {
+        // Sizes in that which each file counts as at least.
+        let write = |name: &str, size: usize| {
             let part = archive.log().join(format!("{name}.gz"));
-            fs::write(part, vec![0; length]).expect("there is room");
+            fs::write(part, vec![0; size << 14]).expect("there is room");
+        };
+        let logged = || {
+            archive
+                .logged_after(&base, 1 << 30)
+                .expect("it can be read")
+                >> 14
         };
         // The parts of the copy, the one after it that always comes, a history, and what a killed
         // primary has left.
@@ -301,9 +308,25 @@ mod tests {
         write("000000010000000000000002", 4);
         write("00000002.history", 8);
         write("000000000000000000000009", 16);
-        assert_eq!(archive.logged_after(&base).expect("it can be read"), 0);
+        assert_eq!(logged(), 0);
         write("000000010000000000000003", 32);
         write("000000020000000100000000", 64);
-        assert_eq!(archive.logged_after(&base).expect("it can be read"), 96);
+        assert_eq!(logged(), 96);
+    }
+
+    #[test]
+    fn many_small_files_take_all_room() {
+        let (_folder, archive) = archive(&[("a", 100)]);
+        let (_, base) = latest(&archive, None, 400).expect("there is one");
+        for part in 3..10 {
+            let part = format!("0000000100000000{part:08X}.gz");
+            fs::write(archive.log().join(part), [0]).expect("there is room");
+        }
+        // The record of the copy is a file, too.
+        for (most, least) in [(1 << 30, 16 << 10), (100_000 << 20, 1 << 20)] {
+            assert_eq!(archive.size(most).expect("it can be read"), 8 * least);
+            let logged = archive.logged_after(&base, most);
+            assert_eq!(logged.expect("it can be read"), 7 * least);
+        }
     }
 }
