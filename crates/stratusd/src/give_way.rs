@@ -1,34 +1,71 @@
-//! Threads that give way to others: their work takes milliseconds, in which a thread of other requests may
-//! wait for the same processor.
+//! Threads that give way to others: each works for half a millisecond at most while another one waits for
+//! the same processor.
 //!
-//! A lower priority alone does not help that thread. Linux lets a thread run on until it has had its share,
-//! which it looks at every few milliseconds, even if one of a higher priority has woken up meanwhile.
+//! Linux lets a thread run on until it has had its share, even if one of a higher priority has woken up
+//! meanwhile. It looks at that at each tick, every few milliseconds, and at whether another processor has
+//! less to do. So without this, requests that keep a thread busy delay those of another thread by as much.
 
 use std::cell::Cell;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Builder;
+
 /// How long a thread works before it gives way. Others wait for it as long, and it loses the rest of its
-/// share each time: about 4 ms of a processor that another thread wants too, if it is nicer by 5.
+/// share each time, which is a few milliseconds of a processor that another thread wants too.
 const EVERY: Duration = Duration::from_micros(500);
+/// How long a thread rests at least before it counts as one that has slept. Others had its processor then.
+const SLEEP: Duration = Duration::from_micros(20);
 
 thread_local! {
-    /// When this thread gave way last, if it is one that does.
-    static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Since when this thread has worked without a rest, if it is one that gives way.
+    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// When this thread began to rest.
+    static RESTS: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Makes the current thread one that gives way.
-pub(crate) fn begin_to_give_way() {
-    LAST.set(Some(Instant::now()));
+/// Makes the threads of a runtime give way. Its blocking threads do not.
+pub fn have_give_way(runtime: &mut Builder) -> &mut Builder {
+    runtime
+        .on_thread_park(|| RESTS.set(Some(Instant::now())))
+        .on_thread_unpark(|| {
+            let now = Instant::now();
+            let has_slept = RESTS.get().is_none_or(|rests| now - rests >= SLEEP);
+            if has_slept || SINCE.get().is_none() {
+                SINCE.set(Some(now));
+            }
+        })
 }
 
 /// Lets other threads run if this one gives way, and has worked for a while. Otherwise this costs some
 /// nanoseconds, so that work can call it for each small part.
 pub(crate) fn give_way() {
-    if let Some(last) = LAST.get()
-        && last.elapsed() >= EVERY
+    if let Some(since) = SINCE.get()
+        && since.elapsed() >= EVERY
     {
         thread::yield_now();
-        LAST.set(Some(Instant::now()));
+        SINCE.set(Some(Instant::now()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_worked_since_it_slept_or_gave_way() {
+        assert!(SINCE.get().is_none());
+        let mut runtime = Builder::new_current_thread();
+        let runtime = have_give_way(&mut runtime).enable_time().build();
+        runtime.expect("it starts").block_on(async {
+            tokio::time::sleep(SLEEP * 100).await;
+            let woken = SINCE.get().expect("it is one that gives way");
+            while woken.elapsed() < EVERY {}
+            give_way();
+            let gave_way = SINCE.get().expect("it still is");
+            assert!(gave_way > woken);
+            tokio::time::sleep(SLEEP * 100).await;
+            assert!(SINCE.get().expect("it still is") > gave_way);
+        });
     }
 }

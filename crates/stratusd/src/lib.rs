@@ -18,7 +18,7 @@ mod causes;
 mod credentials;
 pub mod domain;
 pub mod gateway;
-mod give_way;
+pub mod give_way;
 pub mod inventory;
 pub mod issue;
 pub mod log;

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use stratusd::give_way::have_give_way;
+use tokio::runtime::Builder;
 
 /// How long the process waits at its end for threads that are in the middle of something, such as a backup
 /// that somebody holds up, or the look-up of a name. What they write is as after a crash then, which
@@ -15,7 +17,7 @@ const REST: Duration = Duration::from_secs(1);
 ///
 /// That of the task, or if the runtime cannot be started.
 pub(super) fn run_to_end(task: impl Future<Output = Result<()>>) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = have_give_way(&mut Builder::new_multi_thread())
         .enable_all()
         .build()
         .context("failed to start the runtime")?;

@@ -41,6 +41,7 @@ use tower::Service;
 pub(super) use activity::{Activity, OpenRequest, Rest};
 
 use super::connections::{Admission, Connections, Origin};
+use crate::give_way::give_way;
 use crate::site::Site;
 use activity::{Unread, Wait};
 
@@ -354,7 +355,10 @@ where
         });
         let response = self.service.call(request);
         Box::pin(async move {
-            Ok(response.await?.map(|body| TimedBody {
+            let response = response.await?;
+            // Requests that come one after the other may keep this thread busy.
+            give_way();
+            Ok(response.map(|body| TimedBody {
                 body,
                 is_multiplexed,
                 rest: Bytes::new(),

@@ -20,11 +20,10 @@ use axum::middleware::{self, Next};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use crate::give_way::{begin_to_give_way, give_way};
+use crate::give_way::{give_way, have_give_way};
 
 /// By how much the threads are nicer than the process: of a processor that another thread wants too, they
-/// get a third of what it gets, and about a tenth where they also give way. Not less, since others may
-/// wait for a lock that such a thread holds.
+/// get a third of what it gets. Not less, since others may wait for a lock that such a thread holds.
 #[cfg(target_os = "linux")]
 const NICER: i32 = 5;
 
@@ -60,11 +59,10 @@ impl LongThreads {
         // started by one that is nicer already.
         #[cfg(target_os = "linux")]
         let nice = rustix::process::getpriority_process(None)? + NICER;
-        let runtime = Builder::new_multi_thread()
+        let runtime = have_give_way(&mut Builder::new_multi_thread())
             .on_thread_start(move || {
                 #[cfg(target_os = "linux")]
                 lower_priority(nice);
-                begin_to_give_way();
                 call_while_busy(give_way);
             })
             .worker_threads(count)
