@@ -45,39 +45,41 @@ pub(super) struct TakeDue {
     pub(super) limit: usize,
     /// What the projects of the lane have room for.
     pub(super) room: Room,
-    /// How many workers each project has, if databases of one that has many come last.
+    /// How many workers each project has, if databases of those that have many come last.
     pub(super) crowds: Option<Crowds>,
 }
 
 impl TakeDue {
-    /// Leases the databases that have been due for longest, but those of a project that has many workers last.
-    /// Returns also whether there was such a project, and nothing of another one.
+    /// Leases the databases that have been due for longest, but those of projects that have many workers last.
+    /// Returns also whether there were such projects, and nothing of another one.
     async fn take(
         &self,
         tx: &mut Connection<'_>,
         lease: Lease<'_>,
     ) -> Result<(Vec<Result<Due, Corrupt>>, bool), StorageError> {
         let Some(mut crowds) = self.crowds.clone() else {
-            let due = take_due(tx, self.lane, lease, self.limit, None).await?;
+            let due = take_due(tx, self.lane, lease, self.limit, &[]).await?;
             return Ok((due, false));
         };
         let mut all = Vec::new();
         while all.len() < self.limit {
             let limit = crowds.most().min(self.limit - all.len());
-            let found = take_due(tx, self.lane, lease, limit, crowds.large()).await?;
-            let is_last = found.len() < limit;
-            let is_vain = crowds.large().is_some() && found.is_empty();
+            let large = crowds.large();
+            let has_large = !large.is_empty();
+            let found = take_due(tx, self.lane, lease, limit, &large).await?;
+            if found.len() < limit {
+                let is_vain = has_large && found.is_empty();
+                all.extend(found);
+                if has_large {
+                    let left = self.limit - all.len();
+                    all.extend(take_due(tx, self.lane, lease, left, &[]).await?);
+                }
+                return Ok((all, is_vain));
+            }
             for due in found.iter().flatten() {
                 crowds.add(&due.project_id);
             }
             all.extend(found);
-            if is_last {
-                let left = self.limit - all.len();
-                if crowds.large().is_some() {
-                    all.extend(take_due(tx, self.lane, lease, left, None).await?);
-                }
-                return Ok((all, is_vain));
-            }
         }
         Ok((all, false))
     }
@@ -89,7 +91,7 @@ pub(super) struct Found {
     pub(super) leased: Vec<Result<Due, Corrupt>>,
     /// The number of databases that were due and are put off.
     pub(super) put_off: usize,
-    /// Whether nothing of another project than one with many workers was due.
+    /// Whether nothing of another project than those with many workers was due.
     pub(super) is_vain: bool,
 }
 

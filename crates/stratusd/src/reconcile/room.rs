@@ -1,8 +1,8 @@
 //! The room that projects have for their steps, so that no project takes the workers of all others.
 //!
-//! A step that ends soon is not held up for long by those of one other project: a worker is only ever taken
-//! for [`PROMPT`] by any other step, and while a project has half of the workers, the next free one is for a
-//! database of another project, if one is due. A step that takes longer gives its worker back and goes on
+//! A step that ends soon is not held up for long by those of a few other projects: a worker is only ever taken
+//! for [`PROMPT`] by any other step, and while a project has as many workers as are free, the next one is for
+//! a database of a project that has fewer, if one is due. A step that takes longer gives its worker back and goes on
 //! in a place for slow steps, and if there is none, it is abandoned. A database whose step has failed is
 //! tried again by other workers, of which a project has a part. So what hangs is tried by a worker of the
 //! others once, and then no more until it has succeeded.
@@ -20,10 +20,10 @@ use crate::world::World;
 /// The number of steps at the same time of databases whose last step has succeeded, without the slow
 /// ones.
 pub(super) const WORKERS: usize = 16;
-/// The number of these in one project at which databases of other projects come first.
-const CROWD: usize = WORKERS / 2;
+/// The number of these in one project at which databases of other projects may come first.
+const CROWD: usize = 2;
 /// How long other projects are not looked for after none of them had anything due: the search reads all that
-/// is due of the project that has many workers.
+/// is due of the projects that have many workers.
 const VAIN: Duration = Duration::from_millis(100);
 /// The time after which a step is slow.
 pub(super) const PROMPT: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub(super) struct Rooms {
     prompt: Counts,
     slow: Counts,
     retries: Counts,
-    /// When other projects than one with many workers were last looked for in vain.
+    /// When other projects than those with many workers were last looked for in vain.
     vain: Mutex<Option<Instant>>,
 }
 
@@ -87,7 +87,7 @@ impl Rooms {
         (lane == Lane::Prompt && !is_vain).then(|| Crowds(self.prompt.of_projects()))
     }
 
-    /// Notes that nothing of another project than one with many workers was due.
+    /// Notes that nothing of another project than those with many workers was due.
     pub(super) fn note_vain(&self) {
         let mut vain = self.vain.lock().unwrap_or_else(PoisonError::into_inner);
         *vain = Some(Instant::now());
@@ -114,17 +114,27 @@ impl Rooms {
 pub(super) struct Crowds(HashMap<ProjectId, usize>);
 
 impl Crowds {
-    /// Returns the project whose databases come after those of all others, if there is one: two can only have
-    /// so many workers if none is free.
-    pub(super) fn large(&self) -> Option<&ProjectId> {
-        let mut large = self.0.iter().filter(|(_, count)| **count >= CROWD);
-        large.next().map(|(project, _)| project)
+    fn free(&self) -> usize {
+        WORKERS.saturating_sub(self.0.values().sum())
     }
 
-    /// Returns how many databases can be taken before another project may have too many.
+    /// Returns the number of workers from which on a project is one of the large ones.
+    fn least(&self) -> usize {
+        self.free().max(CROWD)
+    }
+
+    /// Returns the projects whose databases come after those of all others.
+    pub(super) fn large(&self) -> Vec<&ProjectId> {
+        let large = self.0.iter().filter(|(_, count)| **count >= self.least());
+        large.map(|(project, _)| project).collect()
+    }
+
+    /// Returns how many databases can be taken before another project may be large.
     pub(super) fn most(&self) -> usize {
-        let others = self.0.values().filter(|count| **count < CROWD);
-        CROWD - others.max().copied().unwrap_or_default()
+        let small = self.0.values().filter(|count| **count < self.least());
+        let largest = small.max().copied().unwrap_or_default();
+        // Each of them leaves one worker less free.
+        self.free().saturating_sub(largest).div_ceil(2).max(1)
     }
 
     /// Notes that a worker gets a database of a project.
@@ -239,17 +249,29 @@ mod tests {
     }
 
     #[test]
-    fn others_come_before_a_project_that_has_half_of_the_workers() {
+    fn others_come_before_projects_that_have_as_many_workers_as_are_free() {
         let rooms = Rooms::default();
         let crowds = || rooms.crowds(Lane::Prompt).expect("they count");
         assert_eq!(crowds().most(), 8);
-        let mut places: Vec<_> = (0..6).map(|_| rooms.prompt(&project(1))).collect();
-        places.extend((0..7).map(|_| rooms.prompt(&project(2))));
+        let enter = |number, count| -> Vec<_> {
+            let places = (0..count).map(|_| rooms.prompt(&project(number)));
+            places.collect()
+        };
+        let mut places = enter(1, 7);
+        places.extend(enter(2, 1));
         assert!(places.iter().all(Option::is_some));
         let mut now = crowds();
-        assert_eq!((now.large(), now.most()), (None, 1));
-        now.add(&project(2));
-        assert_eq!((now.large(), now.most()), (Some(&project(2)), 2));
+        assert_eq!((now.large(), now.most()), (vec![], 1));
+        now.add(&project(1));
+        assert_eq!((now.large(), now.most()), (vec![&project(1)], 3));
+        places.extend(enter(1, 1));
+        places.extend(enter(2, 3));
+        let mut large: Vec<_> = crowds().large().into_iter().cloned().collect();
+        large.sort();
+        assert_eq!((large, crowds().most()), (vec![project(1), project(2)], 2));
+        // With one worker, a project is never large.
+        places.extend((3..7).map(|number| rooms.prompt(&project(number))));
+        assert_eq!((crowds().large().len(), crowds().most()), (2, 1));
         drop(places);
         assert_eq!(crowds().most(), 8);
         assert!(rooms.crowds(Lane::Retried).is_none());

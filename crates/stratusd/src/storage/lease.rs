@@ -13,7 +13,7 @@ use api_types::{
 
 use super::database::{Database, database_columns};
 use super::record::{Record, Row, column};
-use super::statement::{Parameter, Sql, statement};
+use super::statement::{JsonArray, Parameter, Sql, statement};
 use super::{Connection, Corrupt, StorageError, count};
 
 /// A database that a worker has leased.
@@ -183,13 +183,13 @@ pub struct Lease<'l> {
 }
 
 /// Leases up to `limit` databases of a lane that are due and that no other worker has leased, but for those
-/// of one project. A row that cannot be read is an error in the list, and does not fail the others.
+/// of some projects. A row that cannot be read is an error in the list, and does not fail the others.
 pub async fn take_due(
     c: &mut Connection<'_>,
     lane: Lane,
     lease: Lease<'_>,
     limit: usize,
-    but: Option<&ProjectId>,
+    but: &[&ProjectId],
 ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
     // The rows are returned by the statement that leases them: a search for the lease would read all
     // databases that are due. PostgreSQL skips rows that another replica is leasing, instead of
@@ -201,7 +201,7 @@ pub async fn take_due(
              (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 AND ",
             condition!(),
             " AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
-             AND project_id <> $6 \
+             AND project_id NOT IN (SELECT value FROM json_each($6)) \
              ORDER BY due_at LIMIT CAST($4 AS BIGINT)) AS free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
              RETURNING project_id, password_is_set, restarts, target_restarts, promotions, \
@@ -212,7 +212,7 @@ pub async fn take_due(
             "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 AND ",
             condition!(),
             " AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
-             AND project_id <> $6 \
+             AND project_id NOT IN (SELECT jsonb_array_elements_text($6::jsonb)) \
              ORDER BY due_at LIMIT CAST($4 AS BIGINT) FOR UPDATE SKIP LOCKED) \
              UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
              WHERE t.project_id = free.project_id AND t.id = free.id \
@@ -223,8 +223,8 @@ pub async fn take_due(
     });
     let Lease { name, now, until } = lease;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    // No id of a project is empty.
-    let but = but.map_or("", ProjectId::as_str);
+    let but: Vec<&str> = but.iter().map(|project| project.as_str()).collect();
+    let but = JsonArray(&but);
     let parameters: [&dyn Parameter; 6] = [&name, &until, &now, &limit, &latest_lease(now), &but];
     c.fetch_changed(sql, &parameters).await
 }

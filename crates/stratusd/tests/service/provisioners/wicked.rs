@@ -137,35 +137,40 @@ async fn databases_of_a_project_that_hang_do_not_hold_up_another_project() {
 
 /// None of their steps is slow, but there are always some that have been due for longer.
 #[tokio::test(flavor = "multi_thread")]
-async fn many_databases_of_a_project_do_not_hold_up_another_project() {
+async fn many_databases_of_two_projects_do_not_hold_up_another_project() {
+    const OTHER: &str = "pj0000000000000000000000ab";
     const MANY: usize = 150;
     let (home, fake, service, shop) = begin(&[]).await;
+    home.apply(&format!("projects: [{{ name: other, id: {OTHER} }}]\n"));
+    let other = Caller::new(&service.base, OTHER, &home.token("other", &[]));
     let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
-    let names: Vec<String> = (0..MANY)
+    let names: Vec<String> = (0..MANY / 2)
         .map(|number| path(&format!("leisurely-{number}")))
         .collect();
     for name in &names {
         create(&shop, name).await;
+        create(&other, name).await;
     }
     for name in &names {
         shop.wait_for(name, is_running).await;
+        other.wait_for(name, is_running).await;
     }
     // They are observed all the time.
     fake.known.is_wicked.store(true, Ordering::SeqCst);
-    let of_shop = || {
+    let of_many = || {
         let calls = fake.known.calls.lock().unwrap();
         let theirs = calls
             .iter()
             .filter(|(name, _)| name.starts_with("leisurely"));
         theirs.map(|(_, calls)| calls.len()).sum::<usize>()
     };
-    let are_called = eventually(async || (of_shop() > MANY / 2).then_some(())).await;
+    let are_called = eventually(async || (of_many() > MANY / 2).then_some(())).await;
     are_called.expect("they are observed");
-    let before = of_shop();
+    let before = of_many();
     create(&rival, ORDERS).await;
     rival.wait_for(ORDERS, is_running).await;
     // It takes several steps, each of which would wait for most of the others.
-    let meanwhile = of_shop() - before;
+    let meanwhile = of_many() - before;
     assert!(meanwhile < MANY * 4, "{meanwhile} calls come before it");
 }
 
