@@ -24,7 +24,8 @@ thread_local! {
     static RESTS: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Makes the threads of a runtime give way. Its blocking threads do not.
+/// Makes the threads of a runtime give way. Its blocking threads do not, unless they
+/// [begin to](begin_to_give_way).
 pub fn have_give_way(runtime: &mut Builder) -> &mut Builder {
     runtime
         .on_thread_park(|| RESTS.set(Some(Instant::now())))
@@ -35,6 +36,11 @@ pub fn have_give_way(runtime: &mut Builder) -> &mut Builder {
                 SINCE.set(Some(now));
             }
         })
+}
+
+/// Makes the current thread one that gives way.
+pub(crate) fn begin_to_give_way() {
+    SINCE.set(Some(Instant::now()));
 }
 
 /// Lets other threads run if this one gives way, and has worked for a while. Otherwise this costs some

@@ -20,7 +20,7 @@ use axum::middleware::{self, Next};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use crate::give_way::{give_way, have_give_way};
+use crate::give_way::{begin_to_give_way, give_way, have_give_way};
 
 /// By how much the threads are nicer than the process: of a processor that another thread wants too, they
 /// get a third of what it gets. Not less, since others may wait for a lock that such a thread holds.
@@ -63,6 +63,8 @@ impl LongThreads {
             .on_thread_start(move || {
                 #[cfg(target_os = "linux")]
                 lower_priority(nice);
+                // Blocking threads too, which read refused bodies.
+                begin_to_give_way();
                 call_while_busy(give_way);
             })
             .worker_threads(count)
