@@ -24,8 +24,7 @@ thread_local! {
     static RESTS: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Makes the threads of a runtime give way. Its blocking threads do not, unless they
-/// [begin to](begin_to_give_way).
+/// Makes the threads of a runtime give way, but not its blocking threads.
 pub fn have_give_way(runtime: &mut Builder) -> &mut Builder {
     runtime
         .on_thread_park(|| RESTS.set(Some(Instant::now())))
