@@ -53,6 +53,12 @@ pub(crate) fn give_way() {
     }
 }
 
+/// Returns whether the current thread is one that gives way.
+#[cfg(test)]
+pub(crate) fn gives_way() -> bool {
+    SINCE.get().is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

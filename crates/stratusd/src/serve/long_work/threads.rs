@@ -193,6 +193,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::give_way::gives_way;
 
     /// Returns whether this thread is one of long work.
     fn is_there() -> bool {
@@ -256,5 +257,12 @@ mod tests {
         assert!(rest.as_mut().now_or_never().is_none());
         end.send(()).expect("it waits");
         rest.await;
+    }
+
+    #[tokio::test]
+    async fn threads_that_read_refused_bodies_give_way() {
+        let threads = LongThreads::start(1).expect("they start");
+        let reading = threads.handle().spawn_blocking(gives_way);
+        assert!(reading.await.expect("it ends"));
     }
 }
